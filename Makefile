@@ -1,0 +1,301 @@
+# Run `make` to see what there is.
+#
+# Needed: Go, git, and GNU make 4.3 or later; the tests also need slapd, PostgreSQL and MariaDB. Every
+# other tool is pinned as a Go module under tools/ and built into bin/ when it is first needed. Nothing
+# but Go modules is downloaded.
+
+VERSION ?= 0.1.0# version of the operator
+IMG ?= platform-operator:v$(VERSION)# name of the image
+REGISTRY ?= registry.acme.com/platform# where the images are that the bundle and the catalog name
+ARCH ?= $(shell go env GOARCH)# architecture of the image's archive
+ARCHS ?= $(ARCH) $(filter-out $(ARCH),amd64 arm64)# architectures of the image
+CLUSTER ?= demo# name of the local cluster
+PKG ?= ./...# packages to test
+TEST_FLAGS ?=# more flags for go test, for instance TEST_FLAGS='-run TestTier -v'
+ARGS ?=# more arguments for run, demo and bench
+E2E_FLAGS ?=# more flags for e2e, for instance E2E_FLAGS='-ginkgo.focus AcmeNamespace'
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# Programs with modules of their own, because of what they are built from.
+MODULES := hack/image hack/cluster/node test/bundle
+
+# The linter keeps results by the path at which it first saw a package: each checkout gets a cache of its own.
+export GOLANGCI_LINT_CACHE := $(CURDIR)/dist/lint-cache
+
+# What talks to a cluster uses KUBECONFIG, else the local cluster when it is there, else kubectl's default.
+# The shell decides, since the local cluster may have been started by this very make.
+LOCAL_KUBECONFIG := $(CURDIR)/.cluster/$(CLUSTER)/kubeconfig
+USE_CLUSTER = export KUBECONFIG="$${KUBECONFIG:-$$(ls $(LOCAL_KUBECONFIG) 2>/dev/null || true)}"; \
+	echo "using $${KUBECONFIG:-the default kubeconfig}";
+
+KUBECTL := bin/kubectl
+KUSTOMIZE := bin/kustomize
+APPLY := $(KUBECTL) apply --server-side -f -
+DELETE := $(KUBECTL) delete --ignore-not-found --timeout=2m -f -
+# Go programs get no stamp of the version control system: it would need a git that trusts this folder,
+# and would make an image differ by more than what is in it.
+BUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false
+LDFLAGS := -s -w -X main.version=v$(VERSION)
+
+##@ General
+
+.PHONY: help
+help: ## Show this help
+	@awk 'BEGIN { FS = ":.*## " } \
+		/^##@ / { printf "\n\033[1m%s\033[0m\n", substr($$0, 5) } \
+		/^[a-z][a-z-]*:.*## / { printf "  \033[36m%-14s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@printf '\n\033[1mVariables\033[0m (make TARGET NAME=VALUE)\n'
+	@awk '/^[A-Z_]+ \?=.*# / { split($$0, a, / *\?= */); i = index($$0, "# "); v = a[2]; sub(/# .*/, "", v); \
+		printf "  \033[36m%-14s\033[0m %s%s\n", a[1], substr($$0, i + 2), (v == "" || v ~ /\$$/) ? "" : " (" v ")" }' $(MAKEFILE_LIST)
+
+##@ Develop
+
+.PHONY: generate
+generate: bin/controller-gen ## Generate deep copies of the API types
+	bin/controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
+
+# CRDs go by way of dist/, so that the CRD of a kind that is gone disappears and bases/ is never half full.
+.PHONY: manifests
+manifests: bin/controller-gen ## Generate CRDs, the manager's role and webhook configurations
+	rm -rf dist/crd
+	bin/controller-gen crd paths=./api/... output:crd:artifacts:config=dist/crd
+	bin/controller-gen rbac:roleName=manager-role webhook paths=./internal/... \
+		output:rbac:artifacts:config=config/rbac output:webhook:artifacts:config=config/webhook
+	rm -rf config/crd/bases && mv dist/crd config/crd/bases
+
+.PHONY: docs
+docs: bin/crd-ref-docs ## Generate docs/reference
+	bin/crd-ref-docs --log-level=WARN --renderer=markdown --source-path=api \
+		--config=docs/reference/config.yaml --output-path=docs/reference/api.md
+
+.PHONY: fmt
+fmt: bin/golangci-lint ## Format the code
+	bin/golangci-lint fmt
+	@for m in $(MODULES); do (cd $$m && $(CURDIR)/bin/golangci-lint fmt --config $(CURDIR)/.golangci.yml); done
+
+.PHONY: vet
+vet: ## Run go vet
+	go vet ./...
+	@for m in $(MODULES); do (cd $$m && go vet ./...); done
+
+.PHONY: lint
+lint: bin/golangci-lint ## Check the code against the rules in .golangci.yml
+	bin/golangci-lint run
+	@for m in $(MODULES); do echo "in $$m"; (cd $$m && $(CURDIR)/bin/golangci-lint run --config $(CURDIR)/.golangci.yml); done
+
+.PHONY: verify
+verify: ## Regenerate everything and fail when that, or anything else, differs from the last commit
+	hack/verify.sh
+
+.PHONY: run
+run: build ## Run the operator on this machine, without webhooks, against KUBECONFIG or the local cluster
+	@$(USE_CLUSTER) exec bin/manager --namespace=platform-operator-system --webhook-port=-1 --metrics-secure=false \
+		--metrics-bind-address=127.0.0.1:8080 --health-probe-bind-address=127.0.0.1:8081 --zap-devel $(ARGS)
+
+##@ Test
+
+# The tests of a module are never taken from Go's cache, which does not see changes of files outside the module.
+.PHONY: test
+test: test-tools ## Run all tests, those of the controllers against a real etcd and kube-apiserver
+	@failed=0; for m in $(MODULES); do (cd $$m && go test -count=1 $(TEST_FLAGS) ./...) || failed=1; done; \
+	KUBEBUILDER_ASSETS=$(CURDIR)/bin go test -timeout 60m $(TEST_FLAGS) $(PKG) || failed=1; exit $$failed
+
+# The packages with goroutines of their own whose tests need no control plane. The race detector needs a
+# C compiler and takes several times as long, so it is not part of test.
+.PHONY: test-race
+test-race: ## Run the tests that are cheap enough for it under the race detector
+	hack/packages.sh slapd postgres mariadbd gcc
+	CGO_ENABLED=1 go test -race -timeout 30m $(TEST_FLAGS) ./internal/external/...
+
+# What test/bundle runs.
+BUNDLE_TOOLS := bin/operator-sdk bin/kustomize bin/opm bin/scorecard-test
+
+.PHONY: test-tools
+test-tools: $(BUNDLE_TOOLS)
+	hack/packages.sh slapd postgres mariadbd
+	go run ./hack/cluster build --only envtest
+
+.PHONY: bench
+bench: ## Measure throughput, latency, requests and memory on the local cluster
+	go run ./test/bench $(ARGS)
+
+# A test binary of its own, so that what it prints is seen while it happens.
+.PHONY: e2e
+e2e: $(BUNDLE_TOOLS) ## Install, use, upgrade and remove the operator with OLM on a real node; needs root (test/e2e/README.md)
+	@[ "$$(id -u)" -eq 0 ] || { echo "make e2e runs containers on this machine, which needs root: sudo make e2e" >&2; exit 1; }
+	hack/packages.sh busybox
+	go test -c -o dist/e2e.test ./test/e2e
+	cd test/e2e && PLATFORM_E2E=1 $(CURDIR)/dist/e2e.test -test.timeout 60m -ginkgo.v $(E2E_FLAGS)
+
+##@ Local cluster
+
+.PHONY: demo
+demo: ## Bring up a cluster with the operator and samples, and show what to try
+	go run ./hack/demo up $(ARGS)
+
+.PHONY: demo-down
+demo-down: ## Remove all that demo made
+	go run ./hack/demo down $(ARGS)
+
+.PHONY: cluster-up
+cluster-up: ## Start the local Kubernetes cluster
+	go run ./hack/cluster up --name $(CLUSTER)
+
+.PHONY: cluster-down
+cluster-down: ## Stop the local cluster and remove all of it
+	go run ./hack/cluster down --name $(CLUSTER)
+
+##@ Any cluster
+
+.PHONY: install
+install: $(KUBECTL) $(KUSTOMIZE) ## Install CRDs, RBAC and policy, for an operator that runs elsewhere
+	@$(USE_CLUSTER) $(KUSTOMIZE) build config/install | $(APPLY)
+
+.PHONY: uninstall
+uninstall: $(KUBECTL) $(KUSTOMIZE) ## Remove what install made; refuses while objects of ours exist, unless FORCE=yes
+	@$(USE_CLUSTER) KUBECTL=$(KUBECTL) FORCE=$(FORCE) hack/refuse-in-use.sh && \
+		$(KUSTOMIZE) build config/install | $(DELETE)
+
+.PHONY: deploy
+deploy: $(KUBECTL) $(KUSTOMIZE) ## Install everything with the operator from the image IMG; needs cert-manager
+	@$(USE_CLUSTER) $(KUSTOMIZE) build config/default | sed 's|image: controller:latest$$|image: $(IMG)|' | $(APPLY)
+
+.PHONY: undeploy
+undeploy: $(KUBECTL) $(KUSTOMIZE) ## Remove what deploy made; refuses while objects of ours exist, unless FORCE=yes
+	@$(USE_CLUSTER) KUBECTL=$(KUBECTL) FORCE=$(FORCE) hack/refuse-in-use.sh && \
+		$(KUSTOMIZE) build config/default | $(DELETE)
+
+##@ Build
+
+.PHONY: build
+build: ## Build the operator into bin/manager, statically linked
+	$(BUILD) -ldflags '$(LDFLAGS)' -o bin/manager ./cmd
+
+# The same sources and the same Go give the same digest, on any machine and without a container engine.
+.PHONY: image
+image: ## Build the image for all ARCHS into dist/image (OCI layout), for ARCH into dist/image.tar, with SPDX lists beside them
+	@for arch in $(ARCHS); do echo "building for linux/$$arch"; \
+		GOOS=linux GOARCH=$$arch $(BUILD) -ldflags '$(LDFLAGS)' -o dist/linux-$$arch/manager ./cmd; done
+	cd hack/image && go run . $(foreach arch,$(ARCHS),--binary $(CURDIR)/dist/linux-$(arch)/manager) --tag $(IMG) \
+		--version v$(VERSION) --layout $(CURDIR)/dist/image --archive $(CURDIR)/dist/image.tar --sbom $(CURDIR)/dist/image
+
+.PHONY: image-push
+image-push: ## Push what image made to REGISTRY; over plain HTTP when that is on loopback
+	cd hack/image && go run . --push --layout $(CURDIR)/dist/image --tag $(REGISTRY)/platform-operator:v$(VERSION)
+
+.PHONY: docker-build
+docker-build: ## Build the image IMG from the Dockerfile with docker or podman
+	hack/docker-build.sh --build-arg VERSION=$(VERSION) --tag $(IMG) .
+
+##@ Operator Lifecycle Manager
+
+# What the bundle says the operator's image is. With a digest, the bundle says that it works disconnected.
+BUNDLED_IMG ?= $(REGISTRY)/platform-operator:v$(VERSION)
+BUNDLE := go run ./hack/bundle --version $(VERSION) --image $(BUNDLED_IMG)
+.PHONY: bundle
+bundle: manifests $(BUNDLE_TOOLS) ## Generate the bundle for OLM into bundle/
+	$(BUNDLE)
+
+.PHONY: bundle-check
+bundle-check: $(BUNDLE_TOOLS) ## Fail when bundle/ is not what bundle would make, or is not valid
+	$(BUNDLE) --check
+	bin/operator-sdk bundle validate bundle --select-optional suite=operatorframework
+	bin/operator-sdk bundle validate bundle --select-optional name=operatorhubv2
+
+# The version that the catalog says it has of a bundle is the tag of its image.
+BUNDLE_IMG ?= $(REGISTRY)/platform-operator-bundle:v$(VERSION)
+CATALOG_IMG ?= $(REGISTRY)/platform-operator-catalog:latest
+CATALOG := catalog/acme-platform-operator
+PORT ?= 50051# port of catalog-serve
+
+.PHONY: catalog
+catalog: bundle bin/opm ## Render the catalog from catalog/template.yaml and bundle/
+	go run ./hack/catalog render --bundle bundle
+
+.PHONY: catalog-validate
+catalog-validate: bin/opm ## Fail when the catalog is not what catalog would make, or is not valid
+	go run ./hack/catalog render --bundle bundle --check
+	bin/opm validate $(CATALOG)
+
+.PHONY: catalog-serve
+catalog-serve: bin/opm ## Serve the catalog on PORT of this machine, for a CatalogSource with spec.address
+	bin/opm serve $(CATALOG) --port $(PORT) --pprof-addr "" --termination-log /dev/null \
+		--cache-dir dist/catalog-cache --cache-enforce-integrity=false
+
+# Both Dockerfiles only copy files, so a container engine is not needed, but would do as well.
+FILES_IMAGE = cd hack/image && go run ./files --context $(CURDIR) --dockerfile $(CURDIR)/$(1).Dockerfile \
+	--tag $(2) --layout $(CURDIR)/dist/$(1)-image
+
+.PHONY: bundle-image
+bundle-image: ## Build the bundle's image into dist/bundle-image (OCI layout) and dist/bundle-image.tar
+	$(call FILES_IMAGE,bundle,$(BUNDLE_IMG))
+
+.PHONY: catalog-image
+catalog-image: ## Build the catalog's image into dist/catalog-image (OCI layout) and dist/catalog-image.tar
+	$(call FILES_IMAGE,catalog,$(CATALOG_IMG))
+
+.PHONY: bundle-push
+bundle-push: ## Push what bundle-image made to REGISTRY
+	cd hack/image && go run . --push --layout $(CURDIR)/dist/bundle-image --tag $(BUNDLE_IMG)
+
+.PHONY: catalog-push
+catalog-push: ## Push what catalog-image made to REGISTRY
+	cd hack/image && go run . --push --layout $(CURDIR)/dist/catalog-image --tag $(CATALOG_IMG)
+
+.PHONY: release
+release: ## Make the release VERSION: changelog, bundle, catalog, images; see docs/develop/release.md
+	go run ./hack/release --version $(VERSION)
+	go run ./hack/catalog add --version $(VERSION) --image $(BUNDLE_IMG)
+	$(MAKE) --no-print-directory catalog
+	$(MAKE) --no-print-directory bundle-check catalog-validate image bundle-image catalog-image
+	@case $(VERSION) in *-*) ;; *) cp bundle/manifests/*.acme.com_*.yaml test/bundle/testdata/released/ ;; esac
+	@echo "$(VERSION) is made. Read git diff, commit, tag v$(VERSION), and make image-push bundle-push catalog-push."
+
+.PHONY: clean
+clean: ## Remove what was built, but for the tools in bin/
+	rm -rf dist bin/manager
+
+# Tools. A tool is built again when the module that pins it changes.
+
+CODEGEN := bin/controller-gen bin/kustomize bin/crd-ref-docs
+
+.PHONY: tools
+tools: $(CODEGEN) bin/golangci-lint $(BUNDLE_TOOLS) ## Build the generators, the linter, operator-sdk and opm into bin/
+
+bin/controller-gen: PACKAGE := sigs.k8s.io/controller-tools/cmd/controller-gen
+bin/kustomize: PACKAGE := sigs.k8s.io/kustomize/kustomize/v5
+bin/crd-ref-docs: PACKAGE := github.com/elastic/crd-ref-docs
+$(CODEGEN): tools/codegen/go.mod tools/codegen/go.sum
+
+bin/golangci-lint: PACKAGE := github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+bin/golangci-lint: tools/lint/go.mod tools/lint/go.sum
+
+# The tags leave out what needs C libraries. The version goes into what operator-sdk generates.
+SDK := github.com/operator-framework/operator-sdk
+SDK_VERSION = $(shell sed -n 's|.*$(SDK) \(v[^ ]*\).*|\1|p' tools/operator-sdk/go.mod)
+bin/operator-sdk: PACKAGE := $(SDK)/cmd/operator-sdk
+WITHOUT_C := containers_image_openpgp,exclude_graphdriver_btrfs,json1
+bin/operator-sdk: TOOL_FLAGS = -tags $(WITHOUT_C) -ldflags \
+	"-s -w $(foreach name,Version GitVersion ImageVersion,-X $(SDK)/internal/version.$(name)=$(SDK_VERSION))"
+bin/operator-sdk: tools/operator-sdk/go.mod tools/operator-sdk/go.sum
+
+bin/scorecard-test: PACKAGE := $(SDK)/images/scorecard-test
+bin/scorecard-test: TOOL_FLAGS := -tags $(WITHOUT_C)
+bin/scorecard-test: tools/operator-sdk/go.mod tools/operator-sdk/go.sum
+
+bin/opm: PACKAGE := github.com/operator-framework/operator-registry/cmd/opm
+bin/opm: TOOL_FLAGS := -tags $(WITHOUT_C)
+bin/opm: tools/opm/go.mod tools/opm/go.sum
+
+$(CODEGEN) bin/golangci-lint bin/operator-sdk bin/scorecard-test bin/opm:
+	@echo "building $@ (takes up to a few minutes the first time) ..."
+	cd $(<D) && CGO_ENABLED=0 GOWORK=off go build -buildvcs=false $(TOOL_FLAGS) -o $(CURDIR)/$@ $(PACKAGE)
+	@touch $@
+
+bin/kubectl: tools/kubernetes/go.mod tools/kubernetes/go.sum
+	go run ./hack/cluster build --only kubectl
+	@touch $@

@@ -1,0 +1,340 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
+)
+
+// DatabaseType is a type of database.
+// +kubebuilder:validation:Enum=postgres;mysql
+type DatabaseType string
+
+const (
+	// DatabasePostgres is PostgreSQL.
+	DatabasePostgres DatabaseType = "postgres"
+	// DatabaseMySQL is MySQL or MariaDB.
+	DatabaseMySQL DatabaseType = "mysql"
+)
+
+// TLSMode says how connections are encrypted.
+// +kubebuilder:validation:Enum=VerifyFull;Disable
+type TLSMode string
+
+const (
+	// TLSVerifyFull encrypts, and verifies the server's certificate and its name.
+	TLSVerifyFull TLSMode = "VerifyFull"
+	// TLSDisable sends everything in clear text.
+	TLSDisable TLSMode = "Disable"
+)
+
+// DatabaseSource is the database that the value is read from.
+//
+// +kubebuilder:validation:XValidation:rule="self.type == 'postgres' || size(self.database) <= 64",message="database has more than 64 characters: MySQL knows no such names"
+type DatabaseSource struct {
+	// type is postgres, or mysql for MySQL and MariaDB.
+	// +required
+	Type DatabaseType `json:"type"`
+
+	// host is the DNS name or the IP address of the server, without a port, for instance
+	// db.team-a.svc. Loopback, link-local and metadata addresses are refused, unless the operator's
+	// configuration allows them.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="isIP(self) || self.matches('^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?[.]?$')",message="must be a DNS name or an IP address without a port, for instance db.team-a.svc"
+	Host string `json:"host"`
+
+	// port is the port of the server. Default 5432 for postgres, 3306 for mysql.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	Port int32 `json:"port,omitempty"`
+
+	// database is the name of the database.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	Database string `json:"database"`
+
+	// credentialsSecretRef names the Secret, in the same namespace, with the user's name and password.
+	// Give the user the right to read what is watched, and no other.
+	// +required
+	CredentialsSecretRef CredentialsReference `json:"credentialsSecretRef"`
+
+	// tls says how connections are encrypted. Left out, the server's certificate and name are verified
+	// with the certificate authorities of the operator's container.
+	// +optional
+	TLS *SourceTLS `json:"tls,omitempty"`
+}
+
+// CredentialsReference names the Secret with a user's name and password.
+type CredentialsReference struct {
+	// name is the name of the Secret.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self).hasValue()",message="must be the name of a Secret: lower-case letters, digits, '-' and '.', for instance webapp-db"
+	Name string `json:"name"`
+
+	// usernameKey is the key of the Secret that holds the user's name. Default username.
+	// +optional
+	// +kubebuilder:default=username
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	UsernameKey string `json:"usernameKey,omitempty"`
+
+	// passwordKey is the key of the Secret that holds the password. Default password.
+	// +optional
+	// +kubebuilder:default=password
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	PasswordKey string `json:"passwordKey,omitempty"`
+}
+
+// SourceTLS says how connections are encrypted.
+//
+// +kubebuilder:validation:XValidation:rule="self.mode != 'Disable' || (!has(self.caSecretRef) && !has(self.serverName))",message="caSecretRef and serverName mean nothing with the mode Disable: leave them out, or use VerifyFull"
+type SourceTLS struct {
+	// mode is VerifyFull (default): the server's certificate and name are verified; or Disable:
+	// everything, the password's proof and the value too, can be read and changed on the way.
+	// +optional
+	// +kubebuilder:default=VerifyFull
+	Mode TLSMode `json:"mode,omitempty"`
+
+	// caSecretRef names the key of a Secret, in the same namespace, with the certificate authorities to
+	// trust, in PEM form. Left out, those of the operator's container are trusted; the operator's own
+	// image has none.
+	// +optional
+	CASecretRef *CAReference `json:"caSecretRef,omitempty"`
+
+	// serverName is the name in the server's certificate, when it is not the host's.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	ServerName string `json:"serverName,omitempty"`
+}
+
+// CAReference names the key of a Secret with certificate authorities.
+type CAReference struct {
+	// name is the name of the Secret.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self).hasValue()",message="must be the name of a Secret: lower-case letters, digits, '-' and '.', for instance webapp-db"
+	Name string `json:"name"`
+
+	// key is the key of the Secret. Default ca.crt.
+	// +optional
+	// +kubebuilder:default=ca.crt
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Key string `json:"key,omitempty"`
+}
+
+// Watch says which value is read.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.query) != (has(self.table) || has(self.column) || has(self.where))",message="must be either query, or table and column (and where)"
+// +kubebuilder:validation:XValidation:rule="has(self.table) == has(self.column)",message="table and column must be given together"
+type Watch struct {
+	// table is the table, as TABLE or SCHEMA.TABLE, spelled as it is and without quotes. In PostgreSQL
+	// a table without schema is looked for in public only; in MySQL the schema is a database.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=257
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[^.\\\\x00]+([.][^.\\\\x00]+)?$')",message="must be TABLE or SCHEMA.TABLE; use query for names with a dot in them"
+	Table string `json:"table,omitempty"`
+
+	// column is the column, spelled as it is and without quotes. Its value may be of any type: text,
+	// number, time, boolean, bytes; NULL is a value, too.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	Column string `json:"column,omitempty"`
+
+	// where is a condition in SQL that exactly one row fulfils, for instance name = 'release'. Left
+	// out, the table must have one row.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	Where string `json:"where,omitempty"`
+
+	// query is a query in SQL, instead of table and column, that gives one row with one column. It
+	// begins with SELECT, WITH, VALUES or TABLE, and runs alone, in a read-only transaction that is
+	// rolled back, for five seconds at most.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=16384
+	Query string `json:"query,omitempty"`
+}
+
+// Target is a workload.
+type Target struct {
+	// kind is Deployment, StatefulSet or DaemonSet.
+	// +required
+	// +kubebuilder:validation:Enum=Deployment;StatefulSet;DaemonSet
+	Kind string `json:"kind"`
+
+	// name is its name, in the namespace of the RebootPolicy.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self).hasValue()",message="must be the name of an object: lower-case letters, digits, '-' and '.', for instance webapp"
+	Name string `json:"name"`
+}
+
+// RebootPolicySpec is which value is watched, and what is restarted when it changes.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.podSelector) != has(self.target)",message="must have either podSelector or target, which say what is restarted"
+type RebootPolicySpec struct {
+	// source is the database that the value is read from.
+	// +required
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=1,displayName="Database",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	Source DatabaseSource `json:"source"`
+
+	// watch says which value is read: of one row and one column.
+	// +required
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=2,displayName="Value to watch",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	Watch Watch `json:"watch"`
+
+	// interval is the time from one reading to the next. Default 30s, from 5s to 24h. Policies with the
+	// same interval read at different times of it. A value that changes and changes back between two
+	// readings is not seen.
+	// +optional
+	// +kubebuilder:default="30s"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5s') && duration(self) <= duration('24h')",message="must be from 5s to 24h"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=3,displayName="Time between readings",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	Interval *metav1.Duration `json:"interval,omitempty"`
+
+	// podSelector are the labels of the pods to restart; all must match. Workloads (Deployments,
+	// StatefulSets, DaemonSets) are selected by the labels of their pod templates, other pods by their
+	// own.
+	// +optional
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.qualifiedName().validate(k).hasValue())",message="every key must be a label key: an optional DNS prefix and '/', then at most 63 letters, digits, '-', '_' or '.'"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, self[k].matches('^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$'))",message="every value must be a label value: at most 63 letters, digits, '-', '_' or '.', beginning and ending with a letter or digit"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=4,displayName="Labels of the pods",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	PodSelector map[string]LabelValue `json:"podSelector,omitempty"`
+
+	// target is the one workload to restart, instead of podSelector.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=5,displayName="Workload",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	Target *Target `json:"target,omitempty"`
+
+	// restart says how, and how often, pods are restarted.
+	// +optional
+	// +kubebuilder:default={}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=6,displayName="How to restart",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"}
+	Restart common.RestartPolicy `json:"restart,omitzero"`
+}
+
+// RebootPolicyStatus is what was seen and done. It holds neither values nor credentials.
+type RebootPolicyStatus struct {
+	common.Status `json:",inline"`
+
+	common.RestartStatus `json:",inline"`
+
+	// watching stands for what is watched: source and watch. When these change, the next value is taken
+	// as it is, without a restart.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=10,displayName="Watched value",xDescriptors={"urn:alm:descriptor:text"}
+	Watching string `json:"watching,omitempty"`
+
+	// valueType is what the last value was: text, integer, number, boolean, time or bytes. A value of
+	// another type is taken as it is, without a restart.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=11,displayName="Type of the value",xDescriptors={"urn:alm:descriptor:text"}
+	ValueType string `json:"valueType,omitempty"`
+}
+
+// RebootPolicy restarts an application when a value in a database changes: once for each change, and
+// never for anything else. The value that it reads first is the baseline and restarts nothing; neither
+// does a database that is away, or back with the same value.
+//
+// +operator-sdk:csv:customresourcedefinitions:order=4,displayName="Reboot Policy",resources={{Secret,v1,""},{Deployment,v1,""},{StatefulSet,v1,""},{DaemonSet,v1,""},{Pod,v1,""}}
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Namespaced,shortName=rp,categories=acme
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Restarts",type=integer,JSONPath=`.status.restarts`
+// +kubebuilder:printcolumn:name="Last Restart",type=date,JSONPath=`.status.lastRestart`
+// +kubebuilder:printcolumn:name="Pending",type=string,JSONPath=`.status.pending.reason`
+// +kubebuilder:printcolumn:name="Host",type=string,priority=1,JSONPath=`.spec.source.host`
+// +kubebuilder:printcolumn:name="Interval",type=string,priority=1,JSONPath=`.spec.interval`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type RebootPolicy struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is which value is watched, and what is restarted when it changes.
+	// +required
+	Spec RebootPolicySpec `json:"spec"`
+	// status is what was seen and done.
+	// +optional
+	// +kubebuilder:default={observedGeneration:-1}
+	Status RebootPolicyStatus `json:"status,omitempty"`
+}
+
+// CommonStatus is the part of the status that every kind has.
+func (p *RebootPolicy) CommonStatus() *common.Status { return &p.Status.Status }
+
+// Selector is podSelector as plain strings, nil when there is none.
+func (p *RebootPolicy) Selector() map[string]string {
+	if len(p.Spec.PodSelector) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(p.Spec.PodSelector))
+	for k, v := range p.Spec.PodSelector {
+		out[k] = string(v)
+	}
+	return out
+}
+
+// EffectiveInterval is the time from one reading to the next: the one given, else the usual one, and never
+// one that keeps the database busy.
+func (p *RebootPolicy) EffectiveInterval() time.Duration {
+	if p.Spec.Interval == nil {
+		return 30 * time.Second
+	}
+	return max(p.Spec.Interval.Duration, 5*time.Second)
+}
+
+// EffectivePort is the port of the server: the one given, else the usual one.
+func (s *DatabaseSource) EffectivePort() int32 {
+	switch {
+	case s.Port != 0:
+		return s.Port
+	case s.Type == DatabaseMySQL:
+		return 3306
+	default:
+		return 5432
+	}
+}
+
+// RebootPolicyList is a list of RebootPolicies.
+// +kubebuilder:object:root=true
+type RebootPolicyList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []RebootPolicy `json:"items"`
+}

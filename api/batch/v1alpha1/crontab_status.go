@@ -1,0 +1,213 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
+)
+
+// Outcome is how a run stands.
+// +kubebuilder:validation:Enum=Running;Succeeded;Failed;Stopped
+type Outcome string
+
+const (
+	// OutcomeRunning means that the run is going on.
+	OutcomeRunning Outcome = "Running"
+	// OutcomeSucceeded means that all pods of the run succeeded.
+	OutcomeSucceeded Outcome = "Succeeded"
+	// OutcomeFailed means that too many pods failed, or that the run took too long.
+	OutcomeFailed Outcome = "Failed"
+	// OutcomeStopped means that the run was deleted before it ended.
+	OutcomeStopped Outcome = "Stopped"
+)
+
+// ActiveRun is a run that is going on.
+type ActiveRun struct {
+	// job is the name of the Job.
+	Job string `json:"job"`
+
+	// slot is the time of the schedule that the run is for, in UTC; not there for a run by hand.
+	// +optional
+	Slot *metav1.Time `json:"slot,omitempty"`
+
+	// started is when the run was started.
+	Started metav1.Time `json:"started"`
+}
+
+// LastRun is the run that was started last.
+type LastRun struct {
+	ActiveRun `json:",inline"`
+
+	// ended is when the run ended; not there while it is going on.
+	// +optional
+	Ended *metav1.Time `json:"ended,omitempty"`
+
+	// outcome is Running, Succeeded, Failed, or Stopped when the run was deleted before it ended.
+	Outcome Outcome `json:"outcome"`
+}
+
+// RunNow is the record of the last request for a run by hand.
+type RunNow struct {
+	// request is the value of the annotation batch.acme.com/run-now, which names the request.
+	Request string `json:"request"`
+
+	// by is who set the annotation: the field manager that the API server has recorded, such as
+	// kubectl-annotate; "unknown" when it has none. Kubernetes records no user names in objects: its audit
+	// log does.
+	By string `json:"by"`
+
+	// at is when the annotation was set.
+	At metav1.Time `json:"at"`
+
+	// job is the name of the Job; not there while the request waits for runs that are going on.
+	// +optional
+	Job string `json:"job,omitempty"`
+}
+
+// Ledger is what the operator has to remember about the slots of a schedule.
+type Ledger struct {
+	// rules identifies the schedule that the ledger is about. When cronSpec, timeZone, suspend, notBefore or
+	// notAfter change, a new ledger begins, so that nothing is made up for.
+	Rules string `json:"rules"`
+
+	// settledUntil is up to where all slots are dealt with: they were run, queued, skipped or missed.
+	SettledUntil metav1.Time `json:"settledUntil"`
+
+	// queue are the slots, in UTC, that wait for runs that are going on.
+	// +optional
+	// +listType=atomic
+	Queue []metav1.Time `json:"queue,omitempty"`
+}
+
+// CronTabStatus is what has become of the schedule.
+type CronTabStatus struct {
+	common.Status `json:",inline"`
+
+	// schedule is the schedule that holds: cronSpec with macros written out and each H replaced by what was
+	// chosen for this object.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=1,displayName="Schedule that holds",xDescriptors={"urn:alm:descriptor:text"}
+	Schedule string `json:"schedule,omitempty"`
+
+	// nextRuns are the next five times at which a run is started, jitter included.
+	// +optional
+	// +listType=atomic
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=2,displayName="Next runs",xDescriptors={"urn:alm:descriptor:text"}
+	NextRuns []metav1.Time `json:"nextRuns,omitempty"`
+
+	// lastRun is the run that was started last.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=3,displayName="Last run",xDescriptors={"urn:alm:descriptor:text"}
+	LastRun *LastRun `json:"lastRun,omitempty"`
+
+	// lastSuccess is when a run last succeeded.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=4,displayName="Last success",xDescriptors={"urn:alm:descriptor:text"}
+	LastSuccess *metav1.Time `json:"lastSuccess,omitempty"`
+
+	// lastFailure is when a run last failed.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=5,displayName="Last failure",xDescriptors={"urn:alm:descriptor:text"}
+	LastFailure *metav1.Time `json:"lastFailure,omitempty"`
+
+	// active are the runs that are going on, the oldest first.
+	// +optional
+	// +listType=map
+	// +listMapKey=job
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=6,displayName="Runs that go on",xDescriptors={"urn:alm:descriptor:text"}
+	Active []ActiveRun `json:"active,omitempty"`
+
+	// activeRuns is how many runs are going on.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=7,displayName="Number of runs that go on",xDescriptors={"urn:alm:descriptor:text"}
+	ActiveRuns int32 `json:"activeRuns"`
+
+	// missed is how many slots have passed so far for which no run was started, because they were too late.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=8,displayName="Missed runs",xDescriptors={"urn:alm:descriptor:text"}
+	Missed int64 `json:"missed,omitempty"`
+
+	// skipped is how many slots have passed so far for which no run was started, because of runs that were
+	// going on.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=9,displayName="Skipped runs",xDescriptors={"urn:alm:descriptor:text"}
+	Skipped int64 `json:"skipped,omitempty"`
+
+	// runNow is the record of the last request for a run by hand.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=10,displayName="Last run by hand",xDescriptors={"urn:alm:descriptor:text"}
+	RunNow *RunNow `json:"runNow,omitempty"`
+
+	// replicas is how many pods the runs that are going on have.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=11,displayName="Pods of runs that go on",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
+	Replicas int32 `json:"replicas"`
+
+	// selector finds the pods of all runs, in the form of a label selector.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=12,displayName="Label selector of the pods",xDescriptors={"urn:alm:descriptor:text"}
+	Selector string `json:"selector,omitempty"`
+
+	// ledger is the operator's own memory of which slots are dealt with.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=13,displayName="Ledger of the schedule",xDescriptors={"urn:alm:descriptor:text"}
+	Ledger *Ledger `json:"ledger,omitempty"`
+}
+
+// CronTab runs a container on a schedule, in one or several pods at a time. Each run is a Job of its own.
+//
+// To start a run by hand, set the annotation batch.acme.com/run-now to a value that it never had: it names the
+// request. Deleting a CronTab stops or awaits what is going on (spec.deletionPolicy), and deletes all runs.
+//
+// +operator-sdk:csv:customresourcedefinitions:order=5,displayName="Cron Tab",resources={{Job,v1,""},{Pod,v1,""}}
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.selector
+// +kubebuilder:resource:scope=Namespaced,shortName=ct,categories=acme
+// +kubebuilder:printcolumn:name="Schedule",type=string,JSONPath=`.spec.cronSpec`
+// +kubebuilder:printcolumn:name="Next",type=string,JSONPath=`.status.nextRuns[0]`
+// +kubebuilder:printcolumn:name="Last",type=date,JSONPath=`.status.lastRun.started`
+// +kubebuilder:printcolumn:name="Outcome",type=string,priority=1,JSONPath=`.status.lastRun.outcome`
+// +kubebuilder:printcolumn:name="Active",type=integer,JSONPath=`.status.activeRuns`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type CronTab struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is what runs, and when.
+	// +required
+	Spec CronTabSpec `json:"spec"`
+	// status is what has become of the schedule.
+	// +optional
+	// +kubebuilder:default={observedGeneration:-1}
+	Status CronTabStatus `json:"status,omitempty"`
+}
+
+// CommonStatus is the part of the status that every kind has.
+func (c *CronTab) CommonStatus() *common.Status { return &c.Status.Status }
+
+// CronTabList is a list of CronTabs.
+// +kubebuilder:object:root=true
+type CronTabList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []CronTab `json:"items"`
+}

@@ -1,0 +1,275 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// RestartStrategy says how pods are restarted.
+// +kubebuilder:validation:Enum=RolloutRestart;Evict;Delete
+type RestartStrategy string
+
+const (
+	// RestartRollout has workloads do their own rolling update; pods of owners that are no Deployment,
+	// StatefulSet or DaemonSet are evicted.
+	RestartRollout RestartStrategy = "RolloutRestart"
+	// RestartEvict evicts each pod, which heeds PodDisruptionBudgets.
+	RestartEvict RestartStrategy = "Evict"
+	// RestartDelete deletes each pod, which does not.
+	RestartDelete RestartStrategy = "Delete"
+)
+
+// RestartPolicy says how, and how often, pods are restarted after a change.
+type RestartPolicy struct {
+	// strategy is how pods are restarted. RolloutRestart (default) marks the pod template of each
+	// Deployment, StatefulSet and DaemonSet, which then does its own rolling update, and evicts pods
+	// of other controllers; a pod without any controller would not come back and is left alone. Evict
+	// evicts every selected pod, whoever made it, and waits while a PodDisruptionBudget allows none.
+	// Delete deletes them without asking. Pods of Jobs and static pods are never touched.
+	// +optional
+	// +kubebuilder:default=RolloutRestart
+	Strategy RestartStrategy `json:"strategy,omitempty"`
+
+	// debounce is how long the content must have been quiet before the restart: ten changes in two
+	// seconds are one restart. Content that never is quiet restarts after ten times as long. Default 2s;
+	// 0s restarts at once. At most 1h.
+	// +optional
+	// +kubebuilder:default="2s"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('1h')",message="must be from 0s to 1h"
+	Debounce *metav1.Duration `json:"debounce,omitempty"`
+
+	// minInterval is the shortest time between two restarts. A change that comes earlier waits, and
+	// later changes join it. Default 0s, at most 24h.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('24h')",message="must be from 0s to 24h"
+	MinInterval *metav1.Duration `json:"minInterval,omitempty"`
+
+	// maxPerHour is the most restarts in any sixty minutes, a breaker for loops such as an application
+	// that writes the configuration it is restarted for. Beyond it the next restart waits until the
+	// hour allows it, with the reason Suspended. Default 12, from 1 to 60.
+	// +optional
+	// +kubebuilder:default=12
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=60
+	MaxPerHour int32 `json:"maxPerHour,omitempty"`
+
+	// windows are the times in which restarts may happen. A change outside of them waits for the next
+	// one. Left out, any time is right.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Windows []RestartWindow `json:"windows,omitempty"`
+
+	// maxConcurrent is how many workloads may be rolling at once; the next one begins when one of them
+	// is ready again. With Evict and Delete it counts pods that are terminating. Default 0: all at once.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	MaxConcurrent int32 `json:"maxConcurrent,omitempty"`
+
+	// dryRun only tells what would be restarted, in events and status.history. Default false.
+	// +optional
+	DryRun bool `json:"dryRun,omitempty"`
+}
+
+// RestartWindow is a recurring span of time.
+type RestartWindow struct {
+	// schedule is when the window opens, a cron expression of five fields (minute, hour, day, month,
+	// weekday). For instance "0 2 * * MON-FRI".
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1000
+	Schedule string `json:"schedule"`
+
+	// duration is how long it stays open, from 1m to 168h.
+	// +required
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('168h')",message="must be from 1m to 168h"
+	Duration metav1.Duration `json:"duration"`
+
+	// timeZone is the IANA name of the time zone of the schedule, for instance Europe/Berlin. Default UTC.
+	// +optional
+	// +kubebuilder:default=UTC
+	// +kubebuilder:validation:MaxLength=64
+	TimeZone string `json:"timeZone,omitempty"`
+}
+
+// RestartOutcome is what has become of a restart.
+// +kubebuilder:validation:Enum=Restarting;Restarted;Refused;NothingToRestart;DryRun;Cancelled
+type RestartOutcome string
+
+const (
+	// OutcomeRestarting means that some workloads still wait for their turn.
+	OutcomeRestarting RestartOutcome = "Restarting"
+	// OutcomeRestarted means that every workload was told to restart.
+	OutcomeRestarted RestartOutcome = "Restarted"
+	// OutcomeRefused means that at least one workload could not be restarted; it is tried again.
+	OutcomeRefused RestartOutcome = "Refused"
+	// OutcomeNothing means that nothing is selected, or that all has been restarted for this content already.
+	OutcomeNothing RestartOutcome = "NothingToRestart"
+	// OutcomeDryRun means that it was only told.
+	OutcomeDryRun RestartOutcome = "DryRun"
+	// OutcomeCancelled means that newer content came before all was restarted.
+	OutcomeCancelled RestartOutcome = "Cancelled"
+)
+
+// RestartStatus is all that is known about restarts. It is the memory of the operator: what is not
+// here is forgotten when the operator restarts.
+type RestartStatus struct {
+	// observed is the content that the pods are known to run with: of each source a keyed hash, never
+	// the content.
+	// +optional
+	// +listType=atomic
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=6,displayName="Observed content, as hashes",xDescriptors={"urn:alm:descriptor:text"}
+	Observed []ObservedSource `json:"observed,omitempty"`
+
+	// keyID tells which key the hashes were made with. With another key they say nothing: the content
+	// is then taken as it is, without a restart.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=9,displayName="Key of the hashes",xDescriptors={"urn:alm:descriptor:text"}
+	KeyID string `json:"keyID,omitempty"`
+
+	// pending is the restart that is due or under way; absent when there is none.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=3,displayName="Pending restart",xDescriptors={"urn:alm:descriptor:text"}
+	Pending *PendingRestart `json:"pending,omitempty"`
+
+	// lastRestart is when the last restart began.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=2,displayName="Last restart",xDescriptors={"urn:alm:descriptor:text"}
+	LastRestart *metav1.Time `json:"lastRestart,omitempty"`
+
+	// restarts is how many restarts there were.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=1,displayName="Restarts",xDescriptors={"urn:alm:descriptor:text"}
+	Restarts int64 `json:"restarts,omitempty"`
+
+	// recent are the beginnings of the restarts of the last hour, which maxPerHour counts.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=60
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=7,displayName="Restarts of the last hour",xDescriptors={"urn:alm:descriptor:text"}
+	Recent []metav1.Time `json:"recent,omitempty"`
+
+	// mark is the value of the annotation on the pod templates that the last restart has set.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=8,displayName="Mark of the last restart",xDescriptors={"urn:alm:descriptor:text"}
+	Mark string `json:"mark,omitempty"`
+
+	// workloads are those that the last restart has reached.
+	// +optional
+	// +listType=atomic
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=5,displayName="Restarted workloads",xDescriptors={"urn:alm:descriptor:text"}
+	Workloads []RestartedWorkload `json:"workloads,omitempty"`
+
+	// history are the last ten restarts, the latest first.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=4,displayName="Last ten restarts",xDescriptors={"urn:alm:descriptor:text"}
+	History []RestartRecord `json:"history,omitempty"`
+}
+
+// ObservedSource is what was last seen of one source.
+type ObservedSource struct {
+	// source names the source, for instance ConfigMap/webapp-config.
+	// +required
+	Source string `json:"source"`
+	// hash is a keyed hash of the content that counts.
+	// +required
+	Hash string `json:"hash"`
+	// keys are keyed hashes of the single keys, which tell what changed. They are left out when the
+	// source has very many.
+	// +optional
+	Keys map[string]string `json:"keys,omitempty"`
+	// since is when this content was first seen.
+	// +optional
+	Since metav1.Time `json:"since,omitempty"`
+}
+
+// PendingRestart is a restart that is due or under way.
+type PendingRestart struct {
+	// mark stands for the content that asks for the restart.
+	// +required
+	Mark string `json:"mark"`
+	// since is when the first change was seen that this restart is for.
+	// +required
+	Since metav1.MicroTime `json:"since"`
+	// changed is when the last of them was seen, from which the debounce counts.
+	// +required
+	Changed metav1.MicroTime `json:"changed"`
+	// sources are what changed, for instance "ConfigMap/webapp-config: LOG_LEVEL".
+	// +optional
+	// +listType=atomic
+	Sources []string `json:"sources,omitempty"`
+	// reason is why it has not happened yet: Debounce, MinInterval, OutsideWindow, Suspended,
+	// MaxConcurrent, Evicting, Refused.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+	// notBefore is when it may happen; absent when that depends on something else than time.
+	// +optional
+	NotBefore *metav1.Time `json:"notBefore,omitempty"`
+	// replaces is true when it takes the place of a restart that had reached some workloads already.
+	// +optional
+	Replaces bool `json:"replaces,omitempty"`
+	// started is true once the first workload was told to restart.
+	// +optional
+	Started bool `json:"started,omitempty"`
+	// pods are the pods that are still to be evicted or deleted, by UID. They are written down before
+	// the first one goes, so that their successors are never taken for them.
+	// +optional
+	// +listType=atomic
+	Pods []types.UID `json:"pods,omitempty"`
+	// podCount is how many pods there were to evict or delete.
+	// +optional
+	PodCount int32 `json:"podCount,omitempty"`
+	// podsListed is true once pods is complete.
+	// +optional
+	PodsListed bool `json:"podsListed,omitempty"`
+}
+
+// RestartedWorkload is a workload that was told to restart.
+type RestartedWorkload struct {
+	// kind is Deployment, StatefulSet or DaemonSet.
+	// +required
+	Kind string `json:"kind"`
+	// name is its name.
+	// +required
+	Name string `json:"name"`
+	// uid tells it from a later one of the same name.
+	// +required
+	UID types.UID `json:"uid"`
+}
+
+// RestartRecord is one restart of the past.
+type RestartRecord struct {
+	// time is when it began.
+	// +required
+	Time metav1.Time `json:"time"`
+	// source is what changed: the source and the keys, never a value.
+	// +required
+	Source string `json:"source"`
+	// reason is why the restart happened: ContentChanged, ValueChanged.
+	// +required
+	Reason string `json:"reason"`
+	// outcome is what has become of it.
+	// +required
+	Outcome RestartOutcome `json:"outcome"`
+	// message says how many workloads and pods it reached.
+	// +optional
+	Message string `json:"message,omitempty"`
+}

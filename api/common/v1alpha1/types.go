@@ -1,0 +1,56 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package v1alpha1 holds the types that several API groups of the operator share.
+//
+// +kubebuilder:object:generate=true
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Status is the part of the status that every kind of the operator has.
+type Status struct {
+	// observedGeneration is the metadata.generation that the operator has last acted on. While it is
+	// smaller than metadata.generation, the rest of the status speaks of an older spec; it is -1 until
+	// the operator has seen the object, so that tools do not take a new object for a ready one.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=98,displayName="Observed generation",xDescriptors={"urn:alm:descriptor:text"}
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// conditions tell how far the object has come, one for each step, in the order of the steps, and
+	// the summary Ready. A condition that a run did not reach is Unknown with the reason NotReached.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +patchMergeKey=type
+	// +patchStrategy=merge
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=99,displayName="Conditions",xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"}
+	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type"`
+}
+
+// TierName names a deployment tier: how critical a namespace or an application is.
+// +kubebuilder:validation:Enum=dev;stg;prod
+type TierName string
+
+// The deployment tiers.
+const (
+	// TierDev is for development: small quota, permissive network.
+	TierDev TierName = "dev"
+	// TierStg is for staging: the guard rails of production at a smaller size.
+	TierStg TierName = "stg"
+	// TierProd is for production.
+	TierProd TierName = "prod"
+)

@@ -1,0 +1,115 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+import (
+	"net/netip"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Switch turns something on or off.
+// +kubebuilder:validation:Enum=Enabled;Disabled
+type Switch string
+
+const (
+	// Enabled is on.
+	Enabled Switch = "Enabled"
+	// Disabled is off.
+	Disabled Switch = "Disabled"
+)
+
+// ConfigWatcherConfig configures the kind ConfigWatcher.
+type ConfigWatcherConfig struct {
+	// MaxConcurrentReconciles is how many ConfigWatchers are worked on at the same time. 1 to 100.
+	// Default 30: each of them mostly waits for answers of the API server.
+	// +optional
+	MaxConcurrentReconciles *int32 `json:"maxConcurrentReconciles,omitempty"`
+
+	// RetryMax is the longest time between two tries after errors, such as a workload that refuses the
+	// restart. More than 0. Default 5m.
+	// +optional
+	RetryMax *Duration `json:"retryMax,omitempty"`
+
+	// Annotations says whether ConfigMaps and Secrets with the annotation
+	// `autoreboot.acme.com/podSelector` are treated like a ConfigWatcher that watches them: `Enabled` or
+	// `Disabled`. Default `Enabled`.
+	// +optional
+	Annotations Switch `json:"annotations,omitempty"`
+}
+
+// defaultWatchers is how many ConfigWatchers are worked on at the same time.
+const defaultWatchers = 30
+
+func (c *ConfigWatcherConfig) setDefaults() {
+	defaultPointer(&c.MaxConcurrentReconciles, defaultWatchers)
+	defaultDuration(&c.RetryMax, 5*time.Minute)
+	defaultTo(&c.Annotations, Enabled)
+}
+
+func (c *ConfigWatcherConfig) validate(path *field.Path) field.ErrorList {
+	errs := oneTo(path.Child("maxConcurrentReconciles"), *c.MaxConcurrentReconciles, maxReconciles)
+	errs = append(errs, positive(path.Child("retryMax"), c.RetryMax)...)
+	return append(errs, oneOf(path.Child("annotations"), c.Annotations, Enabled, Disabled)...)
+}
+
+// RebootPolicyConfig configures the kind RebootPolicy.
+type RebootPolicyConfig struct {
+	// MaxConcurrentReconciles is how many RebootPolicies are worked on at the same time. 1 to 100.
+	// Default 10.
+	// +optional
+	MaxConcurrentReconciles *int32 `json:"maxConcurrentReconciles,omitempty"`
+
+	// RetryMax is the longest time between two tries after errors, such as a workload that refuses the
+	// restart. More than 0. Default 5m.
+	// +optional
+	RetryMax *Duration `json:"retryMax,omitempty"`
+
+	// AllowedNetworks are networks that RebootPolicies may connect to although they are refused otherwise:
+	// loopback, link-local, multicast and metadata addresses, and the API server. In CIDR form, such as
+	// `127.0.0.0/8`; a single address ends in /32 or /128. Default none.
+	// +optional
+	AllowedNetworks []string `json:"allowedNetworks,omitempty"`
+}
+
+func (c *RebootPolicyConfig) setDefaults() {
+	defaultPointer(&c.MaxConcurrentReconciles, defaultReconciles)
+	defaultDuration(&c.RetryMax, 5*time.Minute)
+}
+
+func (c *RebootPolicyConfig) validate(path *field.Path) field.ErrorList {
+	errs := oneTo(path.Child("maxConcurrentReconciles"), *c.MaxConcurrentReconciles, maxReconciles)
+	errs = append(errs, positive(path.Child("retryMax"), c.RetryMax)...)
+	for i, text := range c.AllowedNetworks {
+		if n, err := netip.ParsePrefix(text); err != nil || n != n.Masked() {
+			errs = append(errs, field.Invalid(path.Child("allowedNetworks").Index(i), text, "must be a network in CIDR form, such as 127.0.0.0/8"))
+		}
+	}
+	return errs
+}
+
+// Networks are the allowed networks of a valid configuration.
+func (c *RebootPolicyConfig) Networks() []netip.Prefix {
+	var all []netip.Prefix
+	for _, text := range c.AllowedNetworks {
+		if n, err := netip.ParsePrefix(text); err == nil {
+			all = append(all, n)
+		}
+	}
+	return all
+}

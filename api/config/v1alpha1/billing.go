@@ -1,0 +1,116 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+import (
+	"net/url"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// BillingType names a way to tell the billing system.
+// +kubebuilder:validation:Enum=None;CloudEvents
+type BillingType string
+
+// The ways to tell the billing system.
+const (
+	// BillingNone tells nobody.
+	BillingNone BillingType = "None"
+	// BillingCloudEvents posts CloudEvents 1.0 over HTTP.
+	BillingCloudEvents BillingType = "CloudEvents"
+)
+
+// BillingConfig says who is told that a namespace was released.
+type BillingConfig struct {
+	// Type chooses the way: `None` or `CloudEvents`. The block of the same name must be given, and no
+	// other. Default `None`.
+	// +optional
+	Type BillingType `json:"type,omitempty"`
+
+	// RetryMax is the longest time between two tries while the billing system does not take the news.
+	// At least 1s. Default 5m.
+	// +optional
+	RetryMax *Duration `json:"retryMax,omitempty"`
+
+	// CloudEvents configures the way `CloudEvents`.
+	// +optional
+	CloudEvents *CloudEventsConfig `json:"cloudEvents,omitempty"`
+}
+
+// CloudEventsConfig says where events are posted.
+type CloudEventsConfig struct {
+	// URL is the http or https address that takes the events. With TokenSecret it must be https; http is
+	// then accepted for a loopback host only. Required.
+	URL string `json:"url"`
+
+	// Source is the `source` attribute of each event, a URI reference that tells this operator from
+	// others that report to the same address. Default `urn:acme:platform-operator`.
+	// +optional
+	Source string `json:"source,omitempty"`
+
+	// Timeout is the time that one request may take. More than 0 and at most 30s, for a whole reconcile
+	// has one minute. Default 10s.
+	// +optional
+	Timeout *Duration `json:"timeout,omitempty"`
+
+	// TokenSecret holds the bearer token; its key defaults to `token`. Default: none is sent.
+	// +optional
+	TokenSecret *SecretKeyReference `json:"tokenSecret,omitempty"`
+
+	// CAConfigMap holds the PEM certificates that the server's certificate is verified with. Default:
+	// those of the system.
+	// +optional
+	CAConfigMap *ConfigMapKeyReference `json:"caConfigMap,omitempty"`
+}
+
+const (
+	minBillingRetry   = time.Second
+	maxBillingTimeout = 30 * time.Second
+)
+
+func (b *BillingConfig) setDefaults() {
+	defaultTo(&b.Type, BillingNone)
+	defaultDuration(&b.RetryMax, 5*time.Minute)
+	if c := b.CloudEvents; c != nil {
+		defaultTo(&c.Source, "urn:acme:platform-operator")
+		defaultDuration(&c.Timeout, 10*time.Second)
+		c.TokenSecret.setDefaults()
+		c.CAConfigMap.setDefaults()
+	}
+}
+
+func (b *BillingConfig) validate(path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if b.RetryMax.Duration < minBillingRetry {
+		errs = append(errs, invalidDuration(path.Child("retryMax"), b.RetryMax, "must be at least 1s"))
+	}
+	if typeErrs := oneOf(path.Child("type"), b.Type, BillingNone, BillingCloudEvents); typeErrs != nil {
+		return append(errs, typeErrs...) // which block should be there is unknown
+	}
+	return append(errs, member(path, b.Type, BillingCloudEvents, "cloudEvents", b.CloudEvents)...)
+}
+
+func (c *CloudEventsConfig) validate(path *field.Path) field.ErrorList {
+	errs := secureURL(path.Child("url"), c.URL, c.TokenSecret != nil)
+	if _, err := url.Parse(c.Source); err != nil {
+		errs = append(errs, field.Invalid(path.Child("source"), c.Source, "must be a URI reference, such as urn:acme:platform-operator"))
+	}
+	errs = append(errs, atMost(path.Child("timeout"), c.Timeout, maxBillingTimeout, "for a whole reconcile has one minute")...)
+	errs = append(errs, c.TokenSecret.validate(path.Child("tokenSecret"))...)
+	return append(errs, c.CAConfigMap.validate(path.Child("caConfigMap"))...)
+}

@@ -1,0 +1,117 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package v1alpha1 is the operator's own configuration file: types, defaults and validation. It is a
+// file format in the manner of Kubernetes component configuration, not a custom resource.
+//
+// A section is one file of this package: its types, its setDefaults and its validate. It joins the
+// configuration by a field in PlatformOperatorConfig and a line in sections.
+//
+// +kubebuilder:object:generate=true
+// +groupName=config.acme.com
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// GroupVersion is the group and version that a configuration file names as its apiVersion.
+var GroupVersion = schema.GroupVersion{Group: "config.acme.com", Version: "v1alpha1"}
+
+// Kind is the kind that a configuration file names.
+const Kind = "PlatformOperatorConfig"
+
+// PlatformOperatorConfig is the configuration of the operator. Everything in it is optional; what is
+// left out has the default named at the field. Addresses and ports that the operator listens on are
+// command-line flags and not part of it.
+type PlatformOperatorConfig struct {
+	// TypeMeta must read `apiVersion: config.acme.com/v1alpha1` and `kind: PlatformOperatorConfig`.
+	metav1.TypeMeta `json:",inline"`
+
+	// Manager is what all kinds share: leader election, start, stop, the client.
+	// +optional
+	Manager ManagerConfig `json:"manager,omitzero"`
+
+	// AcmeNamespace configures the kind AcmeNamespace.
+	// +optional
+	AcmeNamespace AcmeNamespaceConfig `json:"acmeNamespace,omitzero"`
+
+	// ConfigWatcher configures the kind ConfigWatcher.
+	// +optional
+	ConfigWatcher ConfigWatcherConfig `json:"configWatcher,omitzero"`
+
+	// RebootPolicy configures the kind RebootPolicy.
+	// +optional
+	RebootPolicy RebootPolicyConfig `json:"rebootPolicy,omitzero"`
+	// CronTab configures the kind CronTab.
+	// +optional
+	CronTab CronTabConfig `json:"cronTab,omitzero"`
+}
+
+// section is one part of the configuration file.
+type section interface {
+	// setDefaults fills what was left out.
+	setDefaults()
+	// validate checks a defaulted section; path is where the section stands in the file.
+	validate(path *field.Path) field.ErrorList
+}
+
+// namedSection is a section with the name of its field in the file.
+type namedSection struct {
+	name string
+	section
+}
+
+// sections lists every section of c in the order of the file.
+func (c *PlatformOperatorConfig) sections() []namedSection {
+	return []namedSection{
+		{"manager", &c.Manager},
+		{"acmeNamespace", &c.AcmeNamespace},
+		{"configWatcher", &c.ConfigWatcher},
+		{"rebootPolicy", &c.RebootPolicy},
+		{"cronTab", &c.CronTab},
+	}
+}
+
+// Default fills what c leaves out, its type included. It changes nothing that is set.
+func Default(c *PlatformOperatorConfig) {
+	defaultTo(&c.APIVersion, GroupVersion.String())
+	defaultTo(&c.Kind, Kind)
+	for _, s := range c.sections() {
+		s.setDefaults()
+	}
+}
+
+// Validate returns what is wrong with a defaulted configuration. Each error has the path of the field,
+// says what was found and what would be right, and holds no secret.
+func Validate(c *PlatformOperatorConfig) field.ErrorList {
+	errs := ValidateType(c.TypeMeta)
+	for _, s := range c.sections() {
+		errs = append(errs, s.validate(field.NewPath(s.name))...)
+	}
+	return errs
+}
+
+// ValidateType returns an error for apiVersion and for kind unless they name this configuration. A
+// reader asks it before it looks at other fields, for those of another version may differ.
+func ValidateType(t metav1.TypeMeta) field.ErrorList {
+	return append(
+		oneOf(field.NewPath("apiVersion"), t.APIVersion, GroupVersion.String()),
+		oneOf(field.NewPath("kind"), t.Kind, Kind)...,
+	)
+}

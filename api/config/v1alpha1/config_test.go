@@ -1,0 +1,130 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func seconds(n int) *Duration { return &Duration{time.Duration(n) * time.Second} }
+
+func pointer[T any](v T) *T { return &v }
+
+func TestDefault(t *testing.T) {
+	got := &PlatformOperatorConfig{}
+	Default(got)
+
+	want := &PlatformOperatorConfig{
+		TypeMeta: metav1.TypeMeta{APIVersion: "config.acme.com/v1alpha1", Kind: "PlatformOperatorConfig"},
+		Manager: ManagerConfig{
+			LeaderElection:          LeaderElectionConfig{LeaseDuration: seconds(15), RenewDeadline: seconds(10), RetryPeriod: seconds(2)},
+			CacheSyncTimeout:        seconds(120),
+			GracefulShutdownTimeout: seconds(30),
+		},
+		AcmeNamespace: AcmeNamespaceConfig{
+			MaxConcurrentReconciles: pointer[int32](10),
+			Identity: IdentityConfig{
+				Type: IdentityNone, Timeout: seconds(3), KnownFor: seconds(600), UnknownFor: seconds(30), CacheSize: pointer[int32](10000),
+			},
+			Billing: BillingConfig{Type: BillingNone, RetryMax: seconds(300)},
+		},
+		ConfigWatcher: ConfigWatcherConfig{MaxConcurrentReconciles: pointer[int32](30), RetryMax: seconds(300), Annotations: Enabled},
+		RebootPolicy:  RebootPolicyConfig{MaxConcurrentReconciles: pointer[int32](10), RetryMax: seconds(300)},
+		CronTab:       CronTabConfig{MaxConcurrentReconciles: pointer[int32](20), RetryMax: seconds(60)},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("defaults of an empty configuration (-want +got):\n%s", diff)
+	}
+	if errs := Validate(got); len(errs) > 0 {
+		t.Errorf("the defaults are invalid: %v", errs)
+	}
+}
+
+func TestDefaultBlocks(t *testing.T) {
+	ca := func(key string) *ConfigMapKeyReference { return &ConfigMapKeyReference{Name: "ca", Key: key} }
+	token := func(key string) *SecretKeyReference { return &SecretKeyReference{Name: "t", Key: key} }
+	got := &PlatformOperatorConfig{}
+	got.AcmeNamespace.Identity.LDAP = &LDAPConfig{CAConfigMap: ca("")}
+	got.AcmeNamespace.Identity.SCIM = &SCIMConfig{TokenSecret: token(""), CAConfigMap: ca("own")}
+	got.AcmeNamespace.Billing.CloudEvents = &CloudEventsConfig{TokenSecret: token("own"), CAConfigMap: ca("")}
+	Default(got)
+
+	for _, block := range []struct{ want, got any }{
+		{
+			&LDAPConfig{
+				UserFilter:  "(|(sAMAccountName={username})(userPrincipalName={username})(uid={username})(mail={username}))",
+				CAConfigMap: ca("ca.crt"),
+			},
+			got.AcmeNamespace.Identity.LDAP,
+		},
+		{&SCIMConfig{Attribute: "userName", TokenSecret: token("token"), CAConfigMap: ca("own")}, got.AcmeNamespace.Identity.SCIM},
+		{
+			&CloudEventsConfig{
+				Source: "urn:acme:platform-operator", Timeout: seconds(10), TokenSecret: token("own"), CAConfigMap: ca("ca.crt"),
+			},
+			got.AcmeNamespace.Billing.CloudEvents,
+		},
+	} {
+		if diff := cmp.Diff(block.want, block.got); diff != "" {
+			t.Errorf("defaults of a block (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestDefaultChangesNothingThatIsSet(t *testing.T) {
+	got := &PlatformOperatorConfig{TypeMeta: metav1.TypeMeta{APIVersion: "other/v1", Kind: "Other"}}
+	got.Manager.CacheSyncTimeout = seconds(0)
+	got.AcmeNamespace.MaxConcurrentReconciles = pointer[int32](0)
+	got.AcmeNamespace.Identity.Type = IdentityLDAP
+	want := got.DeepCopy()
+	Default(got)
+
+	if got.TypeMeta != want.TypeMeta || *got.Manager.CacheSyncTimeout != *want.Manager.CacheSyncTimeout ||
+		*got.AcmeNamespace.MaxConcurrentReconciles != 0 || got.AcmeNamespace.Identity.Type != IdentityLDAP {
+		t.Errorf("Default changed what was set: %+v", got)
+	}
+}
+
+func TestDuration(t *testing.T) {
+	for text, want := range map[string]time.Duration{`"1h30m"`: 90 * time.Minute, `"300ms"`: 300 * time.Millisecond, `"-1s"`: -time.Second} {
+		var got Duration
+		if err := json.Unmarshal([]byte(text), &got); err != nil || got.Duration != want {
+			t.Errorf("%s: got %v, %v; want %v", text, got, err, want)
+		}
+		written, err := json.Marshal(got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again Duration
+		if err := json.Unmarshal(written, &again); err != nil || again != got {
+			t.Errorf("%s: written as %s, read as %v, %v", text, written, again, err)
+		}
+	}
+	for _, text := range []string{`3`, `"3"`, `"3 minutes"`, `""`, `{}`, `true`} {
+		err := json.Unmarshal([]byte(text), &Duration{})
+		var wrongType *json.UnmarshalTypeError
+		if !errors.As(err, &wrongType) || wrongType.Value != text {
+			t.Errorf("%s: got %v, want an UnmarshalTypeError with that value", text, err)
+		}
+	}
+}

@@ -1,0 +1,241 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// IdentityType names a kind of identity provider.
+// +kubebuilder:validation:Enum=None;LDAP;SCIM
+type IdentityType string
+
+// The identity providers.
+const (
+	// IdentityNone asks nobody: every username is taken as it is.
+	IdentityNone IdentityType = "None"
+	// IdentityLDAP searches a directory server, such as Active Directory or OpenLDAP.
+	IdentityLDAP IdentityType = "LDAP"
+	// IdentitySCIM asks a SCIM 2.0 service provider.
+	IdentitySCIM IdentityType = "SCIM"
+)
+
+// IdentityConfig says who knows whether a user exists, and how long an answer counts.
+type IdentityConfig struct {
+	// Type chooses the provider: `None`, `LDAP` or `SCIM`. The block of the same name must be given,
+	// and no other. Default `None`.
+	// +optional
+	Type IdentityType `json:"type,omitempty"`
+
+	// Timeout is the time that one question may take. More than 0 and at most 3s, for the webhook asks
+	// and has to answer the API server. Default 3s.
+	// +optional
+	Timeout *Duration `json:"timeout,omitempty"`
+
+	// UsernamePrefix is what the cluster's authentication puts before the usernames of this provider,
+	// such as `oidc:`. It is cut off before the provider is asked. Default empty.
+	// +optional
+	UsernamePrefix string `json:"usernamePrefix,omitempty"`
+
+	// KnownFor is how long the answer that a user exists counts. More than 0. Default 10m.
+	// +optional
+	KnownFor *Duration `json:"knownFor,omitempty"`
+
+	// UnknownFor is how long the answer that a user does not exist counts. More than 0. Default 30s.
+	// +optional
+	UnknownFor *Duration `json:"unknownFor,omitempty"`
+
+	// CacheSize is how many answers are kept in memory. 1 to 1000000. Default 10000.
+	// +optional
+	CacheSize *int32 `json:"cacheSize,omitempty"`
+
+	// LDAP configures the provider `LDAP`.
+	// +optional
+	LDAP *LDAPConfig `json:"ldap,omitempty"`
+
+	// SCIM configures the provider `SCIM`.
+	// +optional
+	SCIM *SCIMConfig `json:"scim,omitempty"`
+}
+
+// LDAPConfig says how to find a user in a directory server.
+type LDAPConfig struct {
+	// URL is `ldaps://host[:port]` or `ldap://host[:port]`; the port defaults to 636 and 389. An
+	// `ldap` address needs StartTLS or AllowPlaintext. Required.
+	URL string `json:"url"`
+
+	// StartTLS turns an `ldap` connection into an encrypted one before anything is sent. Default false.
+	// +optional
+	StartTLS bool `json:"startTLS,omitempty"`
+
+	// AllowPlaintext accepts that usernames and the bind password cross the network unencrypted. Only
+	// with an `ldap` address and without StartTLS. Default false.
+	// +optional
+	AllowPlaintext bool `json:"allowPlaintext,omitempty"`
+
+	// BaseDN is the entry below which users are searched, such as `OU=people,DC=acme,DC=com`. Required.
+	BaseDN string `json:"baseDN"`
+
+	// UserFilter is the LDAP filter (RFC 4515) that finds one user. `{username}`, which must occur, is
+	// replaced by the escaped username. Default
+	// `(|(sAMAccountName={username})(userPrincipalName={username})(uid={username})(mail={username}))`.
+	// +optional
+	UserFilter string `json:"userFilter,omitempty"`
+
+	// CredentialsSecret is a Secret with the keys `username` (the DN, or what else the server takes) and
+	// `password` to bind with. Default: bind anonymously.
+	// +optional
+	CredentialsSecret *SecretReference `json:"credentialsSecret,omitempty"`
+
+	// CAConfigMap holds the PEM certificates that the server's certificate is verified with. Default:
+	// those of the system.
+	// +optional
+	CAConfigMap *ConfigMapKeyReference `json:"caConfigMap,omitempty"`
+}
+
+// SCIMConfig says how to ask a SCIM 2.0 service provider for a user.
+type SCIMConfig struct {
+	// URL is the base address, without `/Users`, such as `https://idp.acme.com/scim/v2`. It must be
+	// https, since a token is sent; http is accepted for a loopback host only. Required.
+	URL string `json:"url"`
+
+	// Attribute is the SCIM attribute that is compared with the username. Default `userName`.
+	// +optional
+	Attribute string `json:"attribute,omitempty"`
+
+	// TokenSecret holds the bearer token. Required; its key defaults to `token`.
+	TokenSecret *SecretKeyReference `json:"tokenSecret,omitempty"`
+
+	// CAConfigMap holds the PEM certificates that the server's certificate is verified with. Default:
+	// those of the system.
+	// +optional
+	CAConfigMap *ConfigMapKeyReference `json:"caConfigMap,omitempty"`
+}
+
+const (
+	maxIdentityTimeout = 3 * time.Second
+	defaultCacheSize   = 10_000
+	maxCacheSize       = 1_000_000
+
+	// UsernamePlaceholder is what LDAPConfig.UserFilter has in the place of the username.
+	UsernamePlaceholder = "{username}"
+	defaultUserFilter   = "(|(sAMAccountName={username})(userPrincipalName={username})(uid={username})(mail={username}))"
+)
+
+func (i *IdentityConfig) setDefaults() {
+	defaultTo(&i.Type, IdentityNone)
+	defaultDuration(&i.Timeout, maxIdentityTimeout)
+	defaultDuration(&i.KnownFor, 10*time.Minute)
+	defaultDuration(&i.UnknownFor, 30*time.Second)
+	defaultPointer(&i.CacheSize, defaultCacheSize)
+	if l := i.LDAP; l != nil {
+		defaultTo(&l.UserFilter, defaultUserFilter)
+		l.CAConfigMap.setDefaults()
+	}
+	if s := i.SCIM; s != nil {
+		defaultTo(&s.Attribute, "userName")
+		s.TokenSecret.setDefaults()
+		s.CAConfigMap.setDefaults()
+	}
+}
+
+func (i *IdentityConfig) validate(path *field.Path) field.ErrorList {
+	errs := atMost(path.Child("timeout"), i.Timeout, maxIdentityTimeout,
+		"for the webhook asks and has to answer the API server")
+	errs = append(errs, positive(path.Child("knownFor"), i.KnownFor)...)
+	errs = append(errs, positive(path.Child("unknownFor"), i.UnknownFor)...)
+	errs = append(errs, oneTo(path.Child("cacheSize"), *i.CacheSize, maxCacheSize)...)
+	return append(errs, i.validateProvider(path)...)
+}
+
+func (i *IdentityConfig) validateProvider(path *field.Path) field.ErrorList {
+	if errs := oneOf(path.Child("type"), i.Type, IdentityNone, IdentityLDAP, IdentitySCIM); errs != nil {
+		return errs // which block should be there is unknown
+	}
+	return append(
+		member(path, i.Type, IdentityLDAP, "ldap", i.LDAP),
+		member(path, i.Type, IdentitySCIM, "scim", i.SCIM)...,
+	)
+}
+
+func (l *LDAPConfig) validate(path *field.Path) field.ErrorList {
+	errs := l.validateURL(path)
+	if l.BaseDN == "" {
+		errs = append(errs, field.Required(path.Child("baseDN"), "the entry to search below, such as OU=people,DC=acme,DC=com"))
+	}
+	if !validUserFilter(l.UserFilter) {
+		errs = append(errs, field.Invalid(path.Child("userFilter"), l.UserFilter,
+			"must be an LDAP filter in parentheses that contains "+UsernamePlaceholder+", such as (uid="+UsernamePlaceholder+")"))
+	}
+	errs = append(errs, l.CredentialsSecret.validate(path.Child("credentialsSecret"))...)
+	return append(errs, l.CAConfigMap.validate(path.Child("caConfigMap"))...)
+}
+
+func (l *LDAPConfig) validateURL(path *field.Path) field.ErrorList {
+	u, errs := parseURL(path.Child("url"), l.URL, "ldaps", "ldap")
+	if u == nil {
+		return errs
+	}
+	if strings.Trim(u.Path, "/") != "" {
+		errs = append(errs, field.Invalid(path.Child("url"), l.URL, "must end after the host and port; the entry to search below is baseDN"))
+	}
+	return append(errs, l.validateEncryption(path, u)...)
+}
+
+func (l *LDAPConfig) validateEncryption(path *field.Path, u *url.URL) field.ErrorList {
+	encrypted := u.Scheme == "ldaps"
+	var errs field.ErrorList
+	if encrypted && l.StartTLS {
+		errs = append(errs, field.Invalid(path.Child("startTLS"), true, "must be false, for an ldaps connection is encrypted from its start"))
+	}
+	if l.AllowPlaintext && (encrypted || l.StartTLS) {
+		errs = append(errs, field.Invalid(path.Child("allowPlaintext"), true, "must be false, for the connection is encrypted"))
+	}
+	if !encrypted && !l.StartTLS && !l.AllowPlaintext {
+		errs = append(errs, field.Invalid(path.Child("url"), l.URL,
+			"must be ldaps://, or startTLS must be true; allowPlaintext: true accepts an unencrypted connection"))
+	}
+	return errs
+}
+
+// validUserFilter finds the mistakes that can be found without a parser for filters: the adapter
+// compiles the filter and reports the rest.
+func validUserFilter(filter string) bool {
+	return strings.HasPrefix(filter, "(") && strings.HasSuffix(filter, ")") &&
+		strings.Count(filter, "(") == strings.Count(filter, ")") &&
+		strings.Contains(filter, UsernamePlaceholder)
+}
+
+// attributeName is a SCIM attribute path (RFC 7644, 3.10), with or without the URN of its schema.
+var attributeName = regexp.MustCompile(`^[A-Za-z][-A-Za-z0-9_.:$]*$`)
+
+func (s *SCIMConfig) validate(path *field.Path) field.ErrorList {
+	errs := secureURL(path.Child("url"), s.URL, true)
+	if !attributeName.MatchString(s.Attribute) {
+		errs = append(errs, field.Invalid(path.Child("attribute"), s.Attribute, "must be the name of a SCIM attribute, such as userName or emails.value"))
+	}
+	if s.TokenSecret == nil {
+		errs = append(errs, field.Required(path.Child("tokenSecret"), "the Secret that holds the bearer token"))
+	}
+	errs = append(errs, s.TokenSecret.validate(path.Child("tokenSecret"))...)
+	return append(errs, s.CAConfigMap.validate(path.Child("caConfigMap"))...)
+}

@@ -1,0 +1,42 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+import "testing"
+
+func TestValidateRebootPolicy(t *testing.T) {
+	networks := func(n ...string) func(*PlatformOperatorConfig) {
+		return func(c *PlatformOperatorConfig) { c.RebootPolicy.AllowedNetworks = n }
+	}
+	refused := func(n string) []string {
+		return []string{`rebootPolicy.allowedNetworks[0]: Invalid value: "` + n + `": must be a network in CIDR form, such as 127.0.0.0/8`}
+	}
+	none := int32(0)
+	checkRules(t, []rule{
+		{"networks", networks("127.0.0.0/8", "::1/128", "10.1.2.3/32"), nil},
+		{"an address", networks("127.0.0.1"), refused("127.0.0.1")},
+		{"an address within a network", networks("127.0.0.1/8"), refused("127.0.0.1/8")},
+		{"a name", networks("localhost"), refused("localhost")},
+		{"nothing", networks(""), refused("")},
+		{"no pause after errors", func(c *PlatformOperatorConfig) { c.RebootPolicy.RetryMax = seconds(0) }, []string{
+			`rebootPolicy.retryMax: Invalid value: "0s": must be more than 0s`,
+		}},
+		{"no reconciles", func(c *PlatformOperatorConfig) { c.RebootPolicy.MaxConcurrentReconciles = &none }, []string{
+			"rebootPolicy.maxConcurrentReconciles: Invalid value: 0: must be between 1 and 100",
+		}},
+	})
+}

@@ -1,0 +1,170 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/acme/platform-operator/internal/testenv"
+
+	"github.com/acme/platform-operator/internal/testenv/schematest"
+)
+
+// tier is a DeploymentTier of that name with further lines in its spec.
+func tier(name string, lines ...string) string {
+	spec := "spec: {}\n"
+	if len(lines) > 0 {
+		spec = "spec:\n  " + strings.Join(lines, "\n  ") + "\n"
+	}
+	return "apiVersion: tenancy.acme.com/v1alpha1\nkind: DeploymentTier\nmetadata: {name: " + name + "}\n" + spec
+}
+
+const (
+	noTier    = "metadata.name must be dev, stg or prod: a DeploymentTier overrides the built-in tier of that name"
+	wildcard  = "wildcards are refused: name the verbs, API groups and resources"
+	escape    = "the verbs bind, escalate and impersonate are refused: they would let the administrator undo the guard rails"
+	guardRail = "namespaces, resourcequotas, limitranges and networkpolicies are guard rails: only get, list and watch may be allowed on them"
+)
+
+func TestTierName(t *testing.T) {
+	for _, name := range []string{"dev", "stg", "prod"} {
+		schematest.WantCauses(t, schematest.Create(t, tier(name)))
+	}
+	for _, name := range []string{"qa", "production", "dev-2"} {
+		got := schematest.Create(t, tier(name))
+		if len(got) != 1 || !strings.HasSuffix(got[0], noTier) {
+			t.Errorf("the name %s is refused with %q", name, got)
+		}
+	}
+}
+
+func TestFullTier(t *testing.T) {
+	schematest.WantCauses(t, schematest.Create(t, tier("prod",
+		`quota: {cpu: 1000, memory: 1Ti, "count/jobs.batch": 50}`,
+		`limitRange: {default: {cpu: 1}, defaultRequest: {cpu: 100m}, max: {cpu: 4}}`,
+		`podSecurity: restricted`,
+		`network:`,
+		`  isolation: IngressAndEgress`,
+		`  fromNamespaces: [{matchLabels: {role: ingress}}]`,
+		`  toNamespaces: [{matchExpressions: [{key: role, operator: In, values: [db]}]}]`,
+		`  toCIDRs: [10.20.0.0/16, "2001:db8::/32", 0.0.0.0/0]`,
+		`adminRules:`,
+		`- {apiGroups: ["", apps], resources: [pods, pods/log, deployments], verbs: [get, list, create, delete]}`,
+		`- {apiGroups: [""], resources: [namespaces, resourcequotas, limitranges], verbs: [get, list, watch]}`,
+		`- {apiGroups: [networking.k8s.io], resources: [networkpolicies], verbs: [get]}`,
+	)))
+}
+
+func TestTierRules(t *testing.T) {
+	const rules = "spec.adminRules"
+	rule := func(groups, resources, verbs string) string {
+		return "adminRules: [{apiGroups: [" + groups + "], resources: [" + resources + "], verbs: [" + verbs + "]}]"
+	}
+	const first = rules + "[0]"
+	for _, tc := range []struct{ reason, give, field, want string }{
+		{"any verb", rule(`""`, "pods", `"*"`), first, wildcard},
+		{"any verb among others", rule(`""`, "pods", `get, "*"`), first, wildcard},
+		{"any group", rule(`"*"`, "pods", "get"), first, wildcard},
+		{"any resource", rule(`""`, `"*"`, "get"), first, wildcard},
+		{"any subresource", rule(`""`, `"pods/*"`, "get"), first, wildcard},
+		{"a subresource of anything", rule(`""`, `"*/scale"`, "get"), first, wildcard},
+		{"bind", rule(`rbac.authorization.k8s.io`, "roles", "get, bind"), first, escape},
+		{"escalate", rule(`rbac.authorization.k8s.io`, "roles", "escalate"), first, escape},
+		{"impersonate", rule(`""`, "serviceaccounts", "impersonate"), first, escape},
+		{"write Namespaces", rule(`""`, "namespaces", "get, update"), first, guardRail},
+		{"write their status", rule(`""`, "namespaces/status", "patch"), first, guardRail},
+		{"write their finalizers", rule(`""`, "namespaces/finalize", "update"), first, guardRail},
+		{"write quotas", rule(`""`, "pods, resourcequotas", "create"), first, guardRail},
+		{"write the status of quotas", rule(`""`, "resourcequotas/status", "update"), first, guardRail},
+		{"write limit ranges", rule(`""`, "limitranges", "delete"), first, guardRail},
+		{"write network policies", rule(`networking.k8s.io`, "networkpolicies", "deletecollection"), first, guardRail},
+		{"no group", rule("", "pods", "get"), first + ".apiGroups", "should have at least 1 items"},
+		{"no resource", rule(`""`, "", "get"), first + ".resources", "should have at least 1 items"},
+		{"no verb", rule(`""`, "pods", ""), first + ".verbs", "should have at least 1 items"},
+		{"an empty verb", rule(`""`, "pods", `""`), first + ".verbs[0]", "should be at least 1 chars long"},
+		{"an empty resource", rule(`""`, `""`, "get"), first + ".resources[0]", "should be at least 1 chars long"},
+		{"no rules", "adminRules: []", rules, "should have at least 1 items"},
+		{"no quota", "quota: {}", "spec.quota", "should have at least 1 properties"},
+		{"a quota that is no quantity", "quota: {cpu: lots}", "spec.quota.cpu", "should match"},
+		{"a limit that is no quantity", "limitRange: {max: {cpu: lots}}", "spec.limitRange.max.cpu", "should match"},
+		{"an unknown level", "podSecurity: strict", "spec.podSecurity", `Unsupported value: "strict": supported values: "privileged", "baseline", "restricted"`},
+		{
+			"an unknown isolation", "network: {isolation: Egress}", "spec.network.isolation",
+			`Unsupported value: "Egress": supported values: "None", "Ingress", "IngressAndEgress"`,
+		},
+		{"no isolation", "network: {toCIDRs: [10.0.0.0/8]}", "spec.network.isolation", "Required value"},
+		{
+			"an address that is no range", "network: {isolation: None, toCIDRs: [10.0.0.1]}", "spec.network.toCIDRs",
+			"every entry must be an address range such as 10.20.0.0/16",
+		},
+		{
+			"a range that is none", "network: {isolation: None, toCIDRs: [10.0.0.0/33]}", "spec.network.toCIDRs",
+			"every entry must be an address range such as 10.20.0.0/16",
+		},
+		{"17 ranges", "network: {isolation: None, toCIDRs: [" + numbered(17) + "]}", "spec.network.toCIDRs", "must have at most 16 items"},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			schematest.WantRefused(t, schematest.Create(t, tier("dev", tc.give)), tc.field, tc.want)
+		})
+	}
+}
+
+// What kubectl explain prints is the description of each field.
+func TestEveryFieldIsExplained(t *testing.T) {
+	files, err := filepath.Glob(testenv.RepoFile("config", "crd", "bases", "tenancy.acme.com_*.yaml"))
+	if err != nil || len(files) != 2 {
+		t.Fatalf("found %v, %v", files, err)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		if err := yaml.UnmarshalStrict(text, crd); err != nil {
+			t.Fatal(err)
+		}
+		schema := crd.Spec.Versions[0].Schema.OpenAPIV3Schema
+		if len(schema.Description) < 80 {
+			t.Errorf("%s says little of itself: %q", crd.Spec.Names.Kind, schema.Description)
+		}
+		delete(schema.Properties, "metadata") // Kubernetes' own, explained by kubectl
+		explained(t, crd.Spec.Names.Kind, schema)
+		if crd.Spec.Names.Categories[0] != "acme" || len(crd.Spec.Names.ShortNames) != 1 {
+			t.Errorf("%s has the categories %v and the short names %v", crd.Name, crd.Spec.Names.Categories, crd.Spec.Names.ShortNames)
+		}
+	}
+}
+
+func explained(t *testing.T, path string, schema *apiextensionsv1.JSONSchemaProps) {
+	t.Helper()
+	for name, property := range schema.Properties {
+		if property.Description == "" {
+			t.Errorf("%s.%s is not explained", path, name)
+		}
+		explained(t, path+"."+name, &property)
+	}
+	if schema.Items != nil && schema.Items.Schema != nil {
+		explained(t, path+"[]", schema.Items.Schema)
+	}
+}

@@ -1,0 +1,183 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// PodSecurityLevel is a level of the Pod Security Standards.
+// +kubebuilder:validation:Enum=privileged;baseline;restricted
+type PodSecurityLevel string
+
+// The levels of the Pod Security Standards.
+const (
+	PodSecurityPrivileged PodSecurityLevel = "privileged"
+	PodSecurityBaseline   PodSecurityLevel = "baseline"
+	PodSecurityRestricted PodSecurityLevel = "restricted"
+)
+
+// Isolation says which traffic of a namespace is restricted.
+// +kubebuilder:validation:Enum=None;Ingress;IngressAndEgress
+type Isolation string
+
+const (
+	// IsolationNone makes no NetworkPolicy.
+	IsolationNone Isolation = "None"
+	// IsolationIngress restricts who may reach the pods; they may reach anything.
+	IsolationIngress Isolation = "Ingress"
+	// IsolationIngressAndEgress restricts both directions.
+	IsolationIngressAndEgress Isolation = "IngressAndEgress"
+)
+
+// ContainerLimits are the defaults and bounds that a LimitRange sets for containers.
+type ContainerLimits struct {
+	// default are the limits of a container that states none.
+	// +optional
+	Default corev1.ResourceList `json:"default,omitempty"`
+	// defaultRequest are the requests of a container that states none.
+	// +optional
+	DefaultRequest corev1.ResourceList `json:"defaultRequest,omitempty"`
+	// max is the most that one container may ask for.
+	// +optional
+	Max corev1.ResourceList `json:"max,omitempty"`
+}
+
+// NetworkRules say what may reach the pods of a namespace and what they may reach. Traffic inside
+// the namespace and DNS (port 53, UDP and TCP) always pass.
+type NetworkRules struct {
+	// isolation says which directions are restricted: None, Ingress or IngressAndEgress.
+	// +required
+	Isolation Isolation `json:"isolation"`
+	// fromNamespaces select further namespaces, by their labels, whose pods may reach the pods, for
+	// instance those of the ingress controller. An empty list adds none.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	FromNamespaces []metav1.LabelSelector `json:"fromNamespaces,omitempty"`
+	// toNamespaces select further namespaces, by their labels, that the pods may reach. It counts
+	// with the isolation IngressAndEgress only.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	ToNamespaces []metav1.LabelSelector `json:"toNamespaces,omitempty"`
+	// toCIDRs are address ranges that the pods may reach, for instance 10.20.0.0/16. It counts with
+	// the isolation IngressAndEgress only.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=43
+	// +kubebuilder:validation:XValidation:rule="self.all(c, isCIDR(c))",message="every entry must be an address range such as 10.20.0.0/16"
+	ToCIDRs []string `json:"toCIDRs,omitempty"`
+}
+
+// DeploymentTierSpec overrides what a built-in tier says; what is left out stays as built in.
+type DeploymentTierSpec struct {
+	// quota are the hard limits of the ResourceQuota, in the form of its spec.hard. It replaces the
+	// built-in limits as a whole.
+	// +optional
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=64
+	Quota corev1.ResourceList `json:"quota,omitempty"`
+	// limitRange are the defaults and bounds for containers. It replaces the built-in ones as a whole.
+	// A quota on cpu or memory needs defaults here, else pods that state nothing are refused.
+	// +optional
+	LimitRange *ContainerLimits `json:"limitRange,omitempty"`
+	// podSecurity is the level of the Pod Security Standards that is enforced in the namespace:
+	// privileged, baseline or restricted.
+	// +optional
+	PodSecurity PodSecurityLevel `json:"podSecurity,omitempty"`
+	// network says what may reach the pods and what they may reach.
+	// +optional
+	Network *NetworkRules `json:"network,omitempty"`
+	// adminRules are what the administrator of a namespace may do. They replace the built-in rules as
+	// a whole. Rules that would let the administrator undo the guard rails are refused: wildcards,
+	// the verbs bind, escalate and impersonate, and any write on namespaces, resourcequotas,
+	// limitranges and networkpolicies.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	AdminRules []AdminRule `json:"adminRules,omitempty"`
+}
+
+// AdminRule is one rule of the administrator's role: the verbs that are allowed on resources of API
+// groups.
+// +kubebuilder:validation:XValidation:rule="!('*' in self.verbs) && !('*' in self.apiGroups) && !self.resources.exists(r, r.contains('*'))",message="wildcards are refused: name the verbs, API groups and resources"
+// +kubebuilder:validation:XValidation:rule="!self.verbs.exists(v, v in ['bind', 'escalate', 'impersonate'])",message="the verbs bind, escalate and impersonate are refused: they would let the administrator undo the guard rails"
+// +kubebuilder:validation:XValidation:rule="self.verbs.all(v, v in ['get', 'list', 'watch']) || !self.resources.exists(r, r.matches('^(namespaces|resourcequotas|limitranges|networkpolicies)(/|$)'))",message="namespaces, resourcequotas, limitranges and networkpolicies are guard rails: only get, list and watch may be allowed on them"
+type AdminRule struct {
+	// apiGroups are the API groups; "" is the core group.
+	// +required
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=253
+	APIGroups []string `json:"apiGroups"`
+	// resources are the resources, with a subresource after a slash, for instance pods/log.
+	// +required
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	Resources []string `json:"resources"`
+	// verbs are the verbs, for instance get, list, watch, create, update, patch, delete.
+	// +required
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	Verbs []string `json:"verbs"`
+}
+
+// PolicyRule is the rule in the form of RBAC.
+func (r AdminRule) PolicyRule() rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: r.APIGroups, Resources: r.Resources, Verbs: r.Verbs}
+}
+
+// DeploymentTier overrides the built-in tier of the same name for every AcmeNamespace of that tier. A
+// change reaches all of them at once; deleting it brings the built-in tier back.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:scope=Cluster,shortName=dtier,categories=acme
+// +kubebuilder:validation:XValidation:rule="self.metadata.name in ['dev', 'stg', 'prod']",message="metadata.name must be dev, stg or prod: a DeploymentTier overrides the built-in tier of that name"
+// +kubebuilder:printcolumn:name="CPU",type=string,JSONPath=`.spec.quota.cpu`
+// +kubebuilder:printcolumn:name="Memory",type=string,JSONPath=`.spec.quota.memory`
+// +kubebuilder:printcolumn:name="Pods",type=string,JSONPath=`.spec.quota.pods`
+// +kubebuilder:printcolumn:name="Security",type=string,JSONPath=`.spec.podSecurity`
+// +kubebuilder:printcolumn:name="Network",type=string,JSONPath=`.spec.network.isolation`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type DeploymentTier struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is what differs from the built-in tier.
+	// +required
+	Spec DeploymentTierSpec `json:"spec"`
+}
+
+// DeploymentTierList is a list of DeploymentTiers.
+// +kubebuilder:object:root=true
+type DeploymentTierList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []DeploymentTier `json:"items"`
+}

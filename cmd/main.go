@@ -1,0 +1,78 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Command manager is the operator: it reads its flags, sets up the logger and runs.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	_ "time/tzdata" // the image has no time zone database of its own
+
+	"go.uber.org/zap/zapcore"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/acme/platform-operator/internal/operator"
+)
+
+// version is set by the linker.
+var version = "unknown"
+
+func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(50) // Why: docs/adr/0011-memory.md.
+	}
+	var options operator.Options
+	bindFlags(flag.CommandLine, &options)
+	logging := zap.Options{TimeEncoder: zapcore.RFC3339NanoTimeEncoder}
+	logging.BindFlags(flag.CommandLine)
+	showVersion := flag.Bool("version", false, "Print the version and exit.")
+	flag.Parse()
+	if *showVersion {
+		fmt.Printf("platform-operator %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		return
+	}
+
+	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
+	log := ctrl.Log.WithName("main")
+	log.Info("Starting", "version", version)
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		log.Error(err, "Cannot find the API server; give --kubeconfig or set KUBECONFIG")
+		os.Exit(1)
+	}
+	if err := operator.Run(ctrl.SetupSignalHandler(), config, options); err != nil {
+		log.Error(err, "Stopped")
+		os.Exit(1)
+	}
+}
+
+// bindFlags adds the operator's own flags; --kubeconfig is added by controller-runtime.
+func bindFlags(fs *flag.FlagSet, o *operator.Options) {
+	fs.StringVar(&o.ConfigFile, "config", "", "Configuration file. Without it the ConfigMap platform-operator-config in the operator's namespace is read, when there is one.")
+	fs.StringVar(&o.Namespace, "namespace", os.Getenv("POD_NAMESPACE"), "The operator's own namespace. Defaults to the environment variable POD_NAMESPACE.")
+	fs.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8443", "Address of the metrics endpoint; 0 turns it off.")
+	fs.BoolVar(&o.MetricsSecure, "metrics-secure", true, "Serve metrics over HTTPS and only to those whom the API server allows to read them.")
+	fs.StringVar(&o.ProbeAddress, "health-probe-bind-address", ":8081", "Address of the health and readiness probes; 0 turns them off.")
+	fs.BoolVar(&o.LeaderElect, "leader-elect", false, "Let one of several replicas act at a time.")
+	fs.StringVar(&o.WebhookHost, "webhook-bind-address", "", "Host or IP address that the webhooks listen on; empty means all.")
+	fs.IntVar(&o.WebhookPort, "webhook-port", 9443, "Port of the webhooks; a negative one turns them off.")
+	fs.StringVar(&o.WebhookCertDir, "webhook-cert-path", "/tmp/k8s-webhook-server/serving-certs", "Folder with the webhooks' tls.crt and tls.key.")
+}

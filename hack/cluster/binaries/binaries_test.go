@@ -1,0 +1,217 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package binaries
+
+import (
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func selectedNames(t *testing.T, only string) []string {
+	t.Helper()
+	selected, err := Select(only)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, b := range selected {
+		list = append(list, b.Name)
+	}
+	return list
+}
+
+func TestSelect(t *testing.T) {
+	for only, want := range map[string][]string{
+		"":                     {"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "kwok"},
+		"envtest":              {"etcd", "kube-apiserver", "kube-controller-manager", "kubectl"},
+		"simulated":            {"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "kwok"},
+		"kwok,etcd":            {"etcd", "kwok"},
+		"image-push,kubelet":   {"kubelet", "image-push"},
+		"kwok,envtest,kubectl": {"etcd", "kube-apiserver", "kube-controller-manager", "kubectl", "kwok"},
+	} {
+		if diff := cmp.Diff(want, selectedNames(t, only)); diff != "" {
+			t.Errorf("Select(%q) (-want +got):\n%s", only, diff)
+		}
+	}
+	forNode := selectedNames(t, "real")
+	if !slices.Contains(forNode, "kubelet") || slices.Contains(forNode, "kwok") || slices.Contains(forNode, "containerd") {
+		t.Errorf("a real node needs a kubelet and no kwok, and containerd is a package; got %v", forNode)
+	}
+	if forOLM := selectedNames(t, "olm"); !slices.Contains(forOLM, "catalog") || slices.Contains(forOLM, "kubelet") {
+		t.Errorf("OLM is its own programs and no node's; got %v", forOLM)
+	}
+	if _, err := Select("etcd,nonsense"); err == nil || !strings.Contains(err.Error(), `"nonsense"`) {
+		t.Errorf("an unknown name must be named in the error, got %v", err)
+	}
+}
+
+func TestKubernetesFlagsCarryTheVersion(t *testing.T) {
+	const v = " -X k8s.io/component-base/version."
+	want := "-s -w" + v + "gitVersion=v1.36.3" + v + "gitMajor=1" + v + "gitMinor=36"
+	if got := kubernetesFlags("v1.36.3"); got != want {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+}
+
+const exampleMod = `module example.com/tools/kubernetes
+
+go 1.26.0
+
+require (
+	k8s.io/kubernetes v1.36.3
+	k8s.io/api v0.0.0
+	example.com/lib v1.2.3 // indirect
+	example.com/other v1.0.0
+)
+
+replace k8s.io/api => k8s.io/api v0.36.3
+
+replace example.com/other v0.9.0 => example.com/fork v0.9.1
+`
+
+func examplePins(t *testing.T) (string, pins) {
+	t.Helper()
+	root := t.TempDir()
+	dir := filepath.Join(root, "tools", "kubernetes")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(exampleMod), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p, err := readPins(root, "tools/kubernetes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root, p
+}
+
+func TestPinsFollowReplacements(t *testing.T) {
+	root, p := examplePins(t)
+	got := map[string]string{}
+	for path, m := range p {
+		got[path] = m.String()
+	}
+	delete(got, "example.com/tools/kubernetes") // the module itself; see TestOwnProgramsFollowTheirSources
+	want := map[string]string{
+		"k8s.io/kubernetes": "k8s.io/kubernetes@v1.36.3",
+		"k8s.io/api":        "k8s.io/api@v0.36.3",
+		"example.com/lib":   "example.com/lib@v1.2.3",
+		"example.com/other": "example.com/other@v1.0.0", // the replacement is for another version
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("pins (-want +got):\n%s", diff)
+	}
+	if v, err := KubernetesVersion(root); err != nil || v != "v1.36.3" {
+		t.Errorf("KubernetesVersion: %q, %v; want v1.36.3", v, err)
+	}
+}
+
+func freshBuild() *debug.BuildInfo {
+	return &debug.BuildInfo{
+		Path: "k8s.io/kubernetes/cmd/kubectl",
+		Main: debug.Module{Path: "k8s.io/kubernetes", Version: "v1.36.3"},
+		Deps: []*debug.Module{
+			{Path: "example.com/lib", Version: "v1.2.3"},
+			{Path: "k8s.io/api", Version: "v0.0.0", Replace: &debug.Module{Path: "k8s.io/api", Version: "v0.36.3"}},
+		},
+		Settings: []debug.BuildSetting{
+			{Key: "CGO_ENABLED", Value: "0"}, {Key: "-ldflags", Value: kubernetesFlags("v1.36.3")},
+		},
+	}
+}
+
+func TestStaleReason(t *testing.T) {
+	_, p := examplePins(t)
+	for name, test := range map[string]struct {
+		change func(*debug.BuildInfo)
+		want   string
+	}{
+		"fresh":               {func(*debug.BuildInfo) {}, ""},
+		"another program":     {func(i *debug.BuildInfo) { i.Path = "example.com/x" }, "is another program"},
+		"older version":       {func(i *debug.BuildInfo) { i.Main.Version = "v1.36.2" }, "is v1.36.2"},
+		"older dependency":    {func(i *debug.BuildInfo) { i.Deps[0].Version = "v1.2.2" }, "has another example.com/lib"},
+		"older replacement":   {func(i *debug.BuildInfo) { i.Deps[1].Replace.Version = "v0.36.2" }, "has another k8s.io/api"},
+		"replacement is gone": {func(i *debug.BuildInfo) { i.Deps[1].Replace = nil }, "has another k8s.io/api"},
+		"dependency is gone":  {func(i *debug.BuildInfo) { i.Deps[0].Path = "example.com/gone" }, "has another example.com/gone"},
+		"other linker flags":  {func(i *debug.BuildInfo) { i.Settings = i.Settings[:1] }, "was built with another -ldflags"},
+		"other tags": {func(i *debug.BuildInfo) {
+			i.Settings = append(i.Settings, debug.BuildSetting{Key: "-tags", Value: "special"})
+		}, "was built with another -tags"},
+		"linked to the C libs": {func(i *debug.BuildInfo) { i.Settings[0].Value = "1" }, "was built with another CGO_ENABLED"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			built := freshBuild()
+			test.change(built)
+			if got := staleReason(kubernetes("kubectl"), p, built); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// TestOwnProgramsFollowTheirSources expects that a program of our own is built again when a source
+// file changes, and only then.
+func TestOwnProgramsFollowTheirSources(t *testing.T) {
+	root := t.TempDir()
+	write := func(name, content string) {
+		t.Helper()
+		path := filepath.Join(root, nodeDir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pinned := func() pins {
+		t.Helper()
+		p, err := readPins(root, nodeDir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	write("go.mod", "module "+nodeModule+"\n\ngo 1.26.0\n")
+	write("node-init/main.go", "package main\n")
+	program := own("node-init")
+	built := &debug.BuildInfo{
+		Path: nodeModule + "/node-init",
+		Main: debug.Module{Path: nodeModule, Version: "(devel)"},
+		Settings: []debug.BuildSetting{
+			{Key: "CGO_ENABLED", Value: "0"}, {Key: "-ldflags", Value: program.ldflags(pinned()[nodeModule].Version)},
+		},
+	}
+	for _, step := range []struct{ reason, file, content, want string }{
+		{"nothing changed", "go.mod", "module " + nodeModule + "\n\ngo 1.26.0\n", ""},
+		{"a test", "node-init/main_test.go", "package main\n", ""},
+		{"a source file", "node-init/main.go", "package main\n\nfunc main() {}\n", "was built with another -ldflags"},
+		{"changed back", "node-init/main.go", "package main\n", ""},
+		{"a new file", "node-init/more.go", "package main\n", "was built with another -ldflags"},
+	} {
+		write(step.file, step.content)
+		if got := staleReason(program, pinned(), built); got != step.want {
+			t.Errorf("%s: got %q, want %q", step.reason, got, step.want)
+		}
+	}
+}

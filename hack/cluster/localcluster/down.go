@@ -1,0 +1,77 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package localcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/acme/platform-operator/hack/cluster/machine"
+)
+
+// Down ends the cluster's processes and removes its folder with everything in it. A cluster that
+// does not exist is no error, and one that never got to run is removed as well.
+func Down(ctx context.Context, stateDir, name string, out io.Writer) error {
+	dir, err := folder(stateDir, name)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		say(out, "there is no cluster %s\n", name)
+		return nil
+	}
+	unlock, err := lockState(ctx, stateDir, out)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	c := &Cluster{dir: dir, record: record{Name: name}}
+	if err := c.end(ctx); err != nil {
+		return err
+	}
+	say(out, "cluster %s is gone\n", name)
+	return nil
+}
+
+// end stops everything and removes every trace. It does not go by the cluster's record, which may be what is broken.
+func (c *Cluster) end(ctx context.Context) error {
+	isReal := c.isReal()
+	if isReal {
+		if err := machine.RequireRoot(); err != nil {
+			return fmt.Errorf("cluster %s: %w", c.Name(), err)
+		}
+	}
+	for _, component := range slices.Backward(componentNames) {
+		if err := c.stop(component, stopGrace); err != nil {
+			return err
+		}
+	}
+	if isReal {
+		if err := c.releaseMachine(ctx); err != nil {
+			return err
+		}
+	}
+	if err := os.RemoveAll(c.dir); err != nil {
+		return fmt.Errorf("removing cluster %s: %w", c.Name(), err)
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package machine knows what a real node takes of the machine that it runs on: Debian packages, two
+// network links, control groups and namespaces. Everything else (routes and packet filter rules of the
+// cluster, mounts, settings of the kernel) exists inside those namespaces and goes with them.
+package machine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// ErrNotRoot says that a real node was asked for by a user who may not run one.
+var ErrNotRoot = errors.New("a real node needs root")
+
+// RequireRoot returns ErrNotRoot, wrapped, when this process does not run as root.
+func RequireRoot() error {
+	if os.Geteuid() != 0 {
+		return fmt.Errorf("%w: run this with sudo, or use simulated nodes", ErrNotRoot)
+	}
+	return nil
+}
+
+// Path is the search path for programs: the caller's, and the folders of system programs, which are
+// not on everybody's path.
+func Path() string {
+	return os.Getenv("PATH") + ":/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin"
+}
+
+// Find returns where a program is, or "" when it is not installed.
+func Find(program string) string {
+	for _, dir := range filepath.SplitList(Path()) {
+		path := filepath.Join(dir, program)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return path
+		}
+	}
+	return ""
+}
+
+// run executes a program and puts what it says on standard error into the error.
+func run(ctx context.Context, program string, args ...string) error {
+	path := Find(program)
+	if path == "" {
+		return fmt.Errorf("running %s: it is not installed", program)
+	}
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Env = append(os.Environ(), "PATH="+Path(), "DEBIAN_FRONTEND=noninteractive")
+	var words bytes.Buffer
+	cmd.Stderr = &words
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("running %s %s: %w: %s", program, strings.Join(args, " "), err, bytes.TrimSpace(words.Bytes()))
+	}
+	return nil
+}

@@ -1,0 +1,283 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package acmenamespace_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+	"github.com/acme/platform-operator/internal/external/billing"
+	"github.com/acme/platform-operator/internal/operator"
+	"github.com/acme/platform-operator/internal/testenv"
+)
+
+var errBilling = errors.New("billing is not there")
+
+const (
+	header = "apiVersion: config.acme.com/v1alpha1\nkind: PlatformOperatorConfig\n"
+	// untold is what an AcmeNamespace says that cannot go because billing does not listen.
+	untold = "billing could not be told that the namespace is released; it is tried again, at the latest every 1s. " +
+		`To delete without telling it, set the annotation tenancy.acme.com/skip-billing: "true"`
+)
+
+func skipBilling(n *v1alpha1.AcmeNamespace) {
+	metav1.SetMetaDataAnnotation(&n.ObjectMeta, annotationSkip, "true")
+}
+
+// What is retained is released as well. These specs retain, because a namespace takes seconds to go.
+var _ = Describe("Billing", Ordered, ContinueOnFailure, func() {
+	var (
+		op   *testenv.Operator
+		told *ledger
+	)
+	BeforeAll(func() {
+		told = &ledger{}
+		file := testenv.ConfigFile(GinkgoT(), header+"acmeNamespace: {billing: {retryMax: 1s}}\n")
+		op = startOperator(func(o *operator.Options) { o.ConfigFile, o.Ledger = file, told })
+	})
+
+	It("is told everything, while the namespace is still ours", func() {
+		n := created(team("bill-first", retained))
+		seen := bareNamespace("app-bill-first")
+		// A race that is lost later has it told again; what counts is the first time.
+		var first sync.Once
+		told.look = func(billing.Release) { first.Do(func() { _ = reload(seen) }) }
+		remove(n)
+		Expect(reload(n)).To(Succeed())
+		at := n.DeletionTimestamp
+		Eventually(gone(n)).Should(BeTrue())
+		releases := told.Of(n)()
+		Expect(releases).NotTo(BeEmpty())
+		Expect(releases[0].At.Equal(at.Time)).To(BeTrue())
+		releases[0].At = time.Time{}
+		Expect(releases[0]).To(Equal(billing.Release{
+			ID: string(n.UID), Name: "bill-first", Namespace: "app-bill-first", Tier: "dev", Admin: "sam",
+		}))
+		Expect(seen.Labels).To(HaveKeyWithValue(labelOwnerUID, string(n.UID)), "it was told before the namespace was released")
+		told.look = nil
+	})
+
+	It("is told again, under the same id, when the operator could not note that it was", func() {
+		n := created(team("bill-again", retained))
+		lost := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.For("bill-again") && w.Method == http.MethodPatch }, Count: 2})
+		remove(n)
+		Eventually(gone(n)).Should(BeTrue())
+		Expect(lost.Tripped()).To(Equal(2))
+		releases := told.Of(n)()
+		Expect(len(releases)).To(BeNumerically(">", 1))
+		for _, r := range releases {
+			Expect(r).To(Equal(releases[0]))
+		}
+		Expect(releases[0].ID).To(BeEquivalentTo(n.UID))
+	})
+
+	It("is told of a namespace that somebody deleted before", func() {
+		n := created(team("bill-gone"))
+		op.Stop()
+		remove(namespaceOf(n))
+		Eventually(gone(bareNamespace("app-bill-gone"))).Should(BeTrue())
+		remove(n)
+		op.Start()
+		Eventually(gone(n)).Should(BeTrue())
+		Expect(told.Of(n)()).To(HaveLen(1))
+	})
+
+	It("is not told of what never was", func() {
+		never := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.For("app-bill-never") }})
+		n := team("bill-never")
+		create(n)
+		Eventually(condition(n, "Composed")).Should(HavePrefix("False"))
+		remove(n)
+		Eventually(gone(n)).Should(BeTrue())
+		Expect(told.Of(n)()).To(BeEmpty())
+		never.Heal()
+	})
+
+	It("holds back the end as long as it does not listen, and says the way out", func() {
+		told.answer(errBilling)
+		DeferCleanup(func() { told.answer(nil) })
+		healed, skipped := created(team("bill-healed", retained)), created(team("bill-skipped", retained))
+		for _, n := range []*v1alpha1.AcmeNamespace{healed, skipped} {
+			remove(n)
+			Eventually(condition(n, "BillingReleased")).Should(Equal("False BillingFailed"))
+			Expect(message(n, "BillingReleased")).To(Equal(untold))
+			Expect(condition(n, "NamespaceReleased")()).To(Equal("Unknown NotReached"))
+			Expect(condition(n, "Ready")()).To(Equal("False BillingFailed"))
+			Expect(n.Status.Phase).To(Equal(v1alpha1.PhaseTerminating))
+		}
+		Eventually(func() int { return len(told.Of(healed)()) }).Should(BeNumerically(">", 6), "it is tried again, at the latest every second")
+		Expect(namespaceOf(healed).Annotations).NotTo(HaveKey(annotationReleased))
+
+		change(skipped, skipBilling)
+		Eventually(gone(skipped)).Should(BeTrue())
+		Expect(gone(healed)()).To(BeFalse())
+		told.answer(nil)
+		Eventually(gone(healed)).Should(BeTrue())
+		Expect(namespaceOf(healed).Annotations).To(HaveKeyWithValue(annotationReleased, "bill-healed"))
+	})
+})
+
+// receiver is a billing system that answers as it is told.
+type receiver struct {
+	mu     sync.Mutex
+	code   int
+	hang   chan struct{}
+	events []*http.Request
+	bodies []map[string]string
+}
+
+// ServeHTTP implements http.Handler.
+func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	var body map[string]string
+	_ = json.NewDecoder(req.Body).Decode(&body)
+	r.mu.Lock()
+	r.events, r.bodies = append(r.events, req), append(r.bodies, body)
+	code, hang := r.code, r.hang
+	r.mu.Unlock()
+	if hang != nil {
+		<-hang
+	}
+	w.WriteHeader(code)
+}
+
+func (r *receiver) answer(code int, hang chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.code, r.hang = code, hang
+}
+
+// About gives the ids of the events about a namespace. There may be several: one that was sent before the
+// operator could note it is sent again, under the same id.
+func (r *receiver) About(namespace string) func() []string {
+	return func() []string {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		var ids []string
+		for _, e := range r.events {
+			if e.Header.Get("Ce-Subject") == namespace {
+				ids = append(ids, e.Header.Get("Ce-Id"))
+			}
+		}
+		return ids
+	}
+}
+
+var _ = Describe("Billing by CloudEvents", Ordered, ContinueOnFailure, func() {
+	r := &receiver{code: http.StatusAccepted}
+	BeforeAll(func() {
+		server := httptest.NewServer(r)
+		DeferCleanup(server.Close)
+		file := testenv.ConfigFile(GinkgoT(), header+fmt.Sprintf(
+			"acmeNamespace: {billing: {type: CloudEvents, retryMax: 1s, cloudEvents: {url: %s/releases, source: urn:acme:test, timeout: 300ms}}}\n", server.URL))
+		startOperator(func(o *operator.Options) { o.ConfigFile = file })
+	})
+
+	It("gets an event with all that it needs", func() {
+		n := created(team("event", retained, func(s *v1alpha1.AcmeNamespaceSpec) { s.AdminUsername = "oidc:sam" }))
+		remove(n)
+		Eventually(gone(n)).Should(BeTrue())
+		Expect(r.About("app-event")()).To(HaveEach(string(n.UID)))
+		got := r.events[len(r.events)-1]
+		Expect(got.URL.Path).To(Equal("/releases"))
+		Expect(got.Method).To(Equal(http.MethodPost))
+		for name, want := range map[string]string{
+			"Ce-Specversion": "1.0", "Ce-Type": "com.acme.tenancy.namespace.released", "Ce-Source": "urn:acme:test", "Content-Type": "application/json",
+		} {
+			Expect(got.Header.Get(name)).To(Equal(want), name)
+		}
+		Expect(r.bodies[len(r.bodies)-1]).To(Equal(map[string]string{
+			"name": "event", "namespace": "app-event", "tier": "dev", "admin": "oidc:sam",
+		}))
+	})
+
+	DescribeTable("is content with an answer that means that it knows", func(code int) {
+		r.answer(code, nil)
+		n := created(team(fmt.Sprintf("event-%d", code), retained))
+		remove(n)
+		Eventually(gone(n)).Should(BeTrue())
+		Expect(r.About(n.Spec.NamespaceName)()).To(HaveEach(string(n.UID)))
+	},
+		Entry(nil, http.StatusOK), Entry(nil, http.StatusNoContent), Entry(nil, http.StatusNotFound), Entry(nil, http.StatusConflict),
+	)
+
+	DescribeTable("is asked for ever, under one id, until it is healed", func(name string, ill func()) {
+		ill()
+		n := created(team(name, retained))
+		remove(n)
+		Eventually(condition(n, "BillingReleased")).Should(Equal("False BillingFailed"))
+		Expect(message(n, "BillingReleased")).To(Equal(untold))
+		Eventually(func() int { return len(r.About(n.Spec.NamespaceName)()) }).Should(BeNumerically(">", 3))
+		r.answer(http.StatusAccepted, nil)
+		Eventually(gone(n)).Should(BeTrue())
+		Expect(r.About(n.Spec.NamespaceName)()).To(HaveEach(string(n.UID)))
+	},
+		Entry("500", "event-ill", func() { r.answer(http.StatusInternalServerError, nil) }),
+		Entry("401", "event-denied", func() { r.answer(http.StatusUnauthorized, nil) }),
+		Entry("no answer in time", "event-slow", func() {
+			hang := make(chan struct{})
+			DeferCleanup(func() { close(hang) })
+			r.answer(http.StatusAccepted, hang)
+		}),
+	)
+})
+
+var _ = Describe("Billing by CloudEvents over TLS", Ordered, ContinueOnFailure, func() {
+	It("is not told without trust, and is told once its authority is given", func() {
+		r := &receiver{code: http.StatusAccepted}
+		server := httptest.NewUnstartedServer(r)
+		server.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that hang up
+		server.StartTLS()
+		DeferCleanup(server.Close)
+		ca := &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: testenv.OperatorNamespace, Name: "billing-ca"},
+			Data:       map[string]string{"ca.crt": string(otherAuthority())},
+		}
+		token := &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: testenv.OperatorNamespace, Name: "billing-token"},
+			StringData: map[string]string{"token": "canary-of-billing"},
+		}
+		create(ca, token)
+		file := testenv.ConfigFile(GinkgoT(), header+fmt.Sprintf("acmeNamespace: {billing: {type: CloudEvents, retryMax: 1s, "+
+			"cloudEvents: {url: %s, tokenSecret: {name: billing-token}, caConfigMap: {name: billing-ca}}}}\n", server.URL))
+		startOperator(func(o *operator.Options) { o.ConfigFile = file })
+
+		n := created(team("event-tls", retained))
+		remove(n)
+		Eventually(condition(n, "BillingReleased")).Should(Equal("False BillingFailed"))
+		Expect(r.About("app-event-tls")()).To(BeEmpty())
+
+		change(ca, func(cm *corev1.ConfigMap) { cm.Data["ca.crt"] = string(pemOf(server.Certificate())) })
+		Eventually(gone(n)).Should(BeTrue())
+		Expect(r.About("app-event-tls")()).To(HaveEach(string(n.UID)))
+		Expect(r.events[0].Header.Get("Authorization")).To(Equal("Bearer canary-of-billing"))
+		Expect(strings.Join(eventsOf(n)(), " ")).NotTo(ContainSubstring("canary"))
+	})
+})

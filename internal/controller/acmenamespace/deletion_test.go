@@ -1,0 +1,210 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package acmenamespace_test
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+	"github.com/acme/platform-operator/internal/testenv"
+)
+
+func retained(s *v1alpha1.AcmeNamespaceSpec) { s.DeletionPolicy = v1alpha1.DeletionRetain }
+
+// guardRails are the objects that are made in the namespace of an AcmeNamespace of the tier dev.
+func guardRails(namespace string) []client.Object {
+	at := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
+	return []client.Object{
+		&corev1.ResourceQuota{ObjectMeta: at("dev")}, &corev1.LimitRange{ObjectMeta: at("defaults")},
+		&rbacv1.Role{ObjectMeta: at("namespace-admin")}, &rbacv1.RoleBinding{ObjectMeta: at("namespace-admin")},
+		&networkingv1.NetworkPolicy{ObjectMeta: at("tenant-isolation")},
+	}
+}
+
+var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func() {
+	var op *testenv.Operator
+	BeforeAll(func() { op = startOperator() })
+
+	It("with the policy Delete takes the namespace along, however much of it was made", func() {
+		none := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.For("app-end-none") }})
+		half := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.For("app-end-half") && w.Path != "namespaces/app-end-half" }})
+		all := []*v1alpha1.AcmeNamespace{created(team("end-delete")), team("end-none"), team("end-half")}
+		for _, n := range all[1:] {
+			create(n)
+			Eventually(condition(n, "Composed")).Should(HavePrefix("False"))
+		}
+		for _, n := range all {
+			remove(n)
+		}
+		for _, n := range all {
+			Eventually(gone(n)).Should(BeTrue())
+			Expect(gone(bareNamespace(n.Spec.NamespaceName))()).To(BeTrue())
+		}
+		Expect(half.Tripped()).To(BeNumerically(">", 0))
+		none.Heal()
+		half.Heal()
+	})
+
+	It("with the policy Retain leaves the namespace with all in it, without our marks", func() {
+		n := created(team("end-retain", retained))
+		ns := namespaceOf(n)
+		precious := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "precious"}}
+		create(precious)
+		remove(n)
+		Eventually(gone(n)).Should(BeTrue())
+		Expect(reload(precious)).To(Succeed())
+		for _, o := range append(guardRails(ns.Name), ns) {
+			Expect(reload(o)).To(Succeed())
+			Expect(o.GetDeletionTimestamp()).To(BeNil())
+			Expect(o.GetLabels()).NotTo(Or(HaveKey(labelOwnerUID), HaveKey(labelManagedBy)))
+			Expect(o.GetAnnotations()).NotTo(HaveKey(annotationOwner))
+		}
+		Expect(ns.Annotations).To(HaveKeyWithValue(annotationReleased, "end-retain"))
+		Expect(ns.Labels).To(HaveKeyWithValue("admin", "sam"))
+
+		By("being created again: the same namespace is adopted, without being told to")
+		again := created(team("end-retain", retained))
+		Expect(again.UID).NotTo(Equal(n.UID))
+		Expect(namespaceOf(again).UID).To(Equal(ns.UID))
+		for _, o := range append(guardRails(ns.Name), ns) {
+			Expect(reload(o)).To(Succeed())
+			Expect(o.GetLabels()).To(HaveKeyWithValue(labelOwnerUID, string(again.UID)))
+		}
+	})
+
+	It("lets nobody else have a retained namespace without being told to adopt it", func() {
+		n := created(team("end-other", retained))
+		ns := namespaceOf(n)
+		remove(n)
+		Eventually(gone(n)).Should(BeTrue())
+		heir := team("end-heir", inNamespace(ns.Name))
+		create(heir)
+		Eventually(condition(heir, "Ready")).Should(Equal("False NameTaken"))
+		change(heir, func(n *v1alpha1.AcmeNamespace) { n.Spec.Adopt = true })
+		ready(heir)
+		Expect(namespaceOf(heir).UID).To(Equal(ns.UID))
+		Expect(namespaceOf(heir).Annotations).To(HaveKeyWithValue(annotationOwner, "acmenamespace/end-heir"))
+
+		By("the first one coming back")
+		back := team("end-other", inNamespace(ns.Name))
+		create(back)
+		Eventually(condition(back, "Ready")).Should(Equal("False NameTaken"))
+	})
+
+	It("follows the policy of the moment of its deletion", func() {
+		n := created(team("end-late"))
+		ns := namespaceOf(n)
+		change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.DeploymentTier = "prod" })
+		ready(n)
+		Expect(n.Status.DeletionPolicy).To(Equal(v1alpha1.DeletionRetain))
+		remove(n)
+		Eventually(gone(n)).Should(BeTrue())
+		Consistently(func(g Gomega) {
+			g.Expect(reload(ns)).To(Succeed())
+			g.Expect(ns.DeletionTimestamp).To(BeNil())
+		}).Should(Succeed())
+	})
+
+	It("takes off the marks that drift has halved", func() {
+		n := created(team("end-drift", retained))
+		op.Stop()
+		change(namespaceOf(n), func(ns *corev1.Namespace) { delete(ns.Labels, labelOwnerUID) })
+		remove(n)
+		op.Start()
+		Eventually(gone(n)).Should(BeTrue())
+		ns := bareNamespace(n.Spec.NamespaceName)
+		Expect(reload(ns)).To(Succeed())
+		Expect(ns.Annotations).NotTo(HaveKey(annotationOwner))
+		Expect(ns.Annotations).To(HaveKeyWithValue(annotationReleased, "end-drift"))
+		Expect(ns.Labels).NotTo(HaveKey(labelManagedBy))
+	})
+})
+
+var _ = Describe("The loss of the CustomResourceDefinition", Ordered, ContinueOnFailure, func() {
+	var op *testenv.Operator
+	BeforeAll(func() { op = startOperator() })
+
+	crds := func() envtest.CRDInstallOptions {
+		return envtest.CRDInstallOptions{Paths: []string{testenv.RepoFile("config", "crd", "bases", "tenancy.acme.com_acmenamespaces.yaml")}}
+	}
+
+	// forget takes the finalizers off by force, as a desperate person does.
+	forget := func() {
+		list := &v1alpha1.AcmeNamespaceList{}
+		if err := admin.List(ctx, list); err != nil {
+			return // the kind is gone, with all of its objects
+		}
+		for _, n := range list.Items {
+			_ = admin.Patch(ctx, &n, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
+		}
+	}
+
+	It("loses no namespace, whatever its policy, when the finalizers are taken off by force", func() {
+		kept := map[string]types.UID{}
+		for _, n := range []*v1alpha1.AcmeNamespace{team("crd-keep", retained), team("crd-delete")} {
+			kept[n.Name] = namespaceOf(created(n)).UID
+		}
+		op.Stop()
+		Expect(envtest.UninstallCRDs(plane.Config, crds())).To(Succeed())
+		Eventually(func() error {
+			forget()
+			return admin.List(ctx, &v1alpha1.AcmeNamespaceList{})
+		}).Should(MatchError(ContainSubstring("the server could not find the requested resource")))
+
+		_, err := envtest.InstallCRDs(plane.Config, crds())
+		Expect(err).NotTo(HaveOccurred())
+		op.Start()
+		for name, uid := range kept {
+			n := team(name)
+			Eventually(func() error { n.ResourceVersion = ""; return admin.Create(ctx, n) }).Should(Succeed())
+			ready(n)
+			ns := namespaceOf(n)
+			Expect(ns.UID).To(Equal(uid))
+			Expect(ns.Labels).To(HaveKeyWithValue(labelOwnerUID, string(n.UID)))
+			for _, o := range guardRails(ns.Name) {
+				Expect(reload(o)).To(Succeed())
+				Expect(o.GetLabels()).To(HaveKeyWithValue(labelOwnerUID, string(n.UID)))
+			}
+		}
+	})
+
+	It("with the operator running is the end of each AcmeNamespace: what is to be retained stays, and comes back", func() {
+		keep, lose := created(team("crd-live-keep", retained)), created(team("crd-live-delete"))
+		ns, lost := namespaceOf(keep), namespaceOf(lose)
+		Expect(envtest.UninstallCRDs(plane.Config, crds())).To(Succeed())
+		Eventually(func() error { return admin.List(ctx, &v1alpha1.AcmeNamespaceList{}) }).
+			Should(MatchError(ContainSubstring("the server could not find the requested resource")))
+		Expect(reload(ns)).To(Succeed())
+		Expect(ns.DeletionTimestamp).To(BeNil())
+		Eventually(gone(lost)).Should(BeTrue())
+
+		_, err := envtest.InstallCRDs(plane.Config, crds())
+		Expect(err).NotTo(HaveOccurred())
+		again := team("crd-live-keep", retained)
+		Eventually(func() error { return admin.Create(ctx, again) }).Should(Succeed())
+		Eventually(condition(again, "Ready")).WithTimeout(timeToRelist).Should(Equal("True Ready"))
+		Expect(namespaceOf(again).UID).To(Equal(ns.UID))
+	})
+})

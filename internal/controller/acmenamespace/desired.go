@@ -1,0 +1,172 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package acmenamespace
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
+	rbacv1ac "k8s.io/client-go/applyconfigurations/rbac/v1"
+
+	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/tenancy"
+)
+
+const (
+	adminKey          = "admin"
+	podSecurityLabel  = "pod-security.kubernetes.io/enforce"
+	limitRangeName    = "defaults"
+	networkPolicyName = "tenant-isolation"
+	dnsPort           = 53
+)
+
+// desired is the complete list of children.
+func (r *run) desired() ([]engine.Child, error) {
+	n, tier := r.Obj, r.grant.Tier
+	name := n.Spec.NamespaceName
+	// In a Namespace that is ours, the names of the guard rails are ours as well.
+	children := []engine.Child{
+		engine.NewChild(namespace(n, tier), corev1ac.ExtractNamespace).OrAdopt(r.grant.Adopts),
+		engine.NewChild(limitRange(name, tier), corev1ac.ExtractLimitRange).OrAdopt(true),
+		engine.NewChild(resourceQuota(name, tier, r.grant.Hard), corev1ac.ExtractResourceQuota).OrAdopt(true),
+		engine.NewChild(role(name, tier), rbacv1ac.ExtractRole).OrAdopt(true),
+		engine.NewChild(roleBinding(name, n.Spec), rbacv1ac.ExtractRoleBinding).OrAdopt(true).OrReplace(),
+	}
+	if tier.Network.Isolation != v1alpha1.IsolationNone {
+		children = append(children,
+			engine.NewChild(networkPolicy(name, tier.Network), networkingv1ac.ExtractNetworkPolicy).OrAdopt(true))
+	}
+	return children, nil
+}
+
+// namespace is the Namespace. The administrator is a label where the name is a legal label value, else
+// an annotation of the same key.
+func namespace(n *v1alpha1.AcmeNamespace, tier tenancy.Tier) *corev1ac.NamespaceApplyConfiguration {
+	ns := corev1ac.Namespace(n.Spec.NamespaceName)
+	for _, k := range slices.Sorted(maps.Keys(n.Spec.Labels)) {
+		ns.WithLabels(map[string]string{k: string(n.Spec.Labels[k])})
+	}
+	admin := map[string]string{adminKey: n.Spec.AdminUsername}
+	if len(validation.IsValidLabelValue(n.Spec.AdminUsername)) == 0 {
+		ns.WithLabels(admin)
+	} else {
+		ns.WithAnnotations(admin)
+	}
+	return ns.WithLabels(map[string]string{podSecurityLabel: string(tier.PodSecurity)})
+}
+
+// resourceQuota is named after the tier, so that a change of tier makes a new one before the old goes.
+func resourceQuota(namespace string, tier tenancy.Tier, hard corev1.ResourceList) *corev1ac.ResourceQuotaApplyConfiguration {
+	return corev1ac.ResourceQuota(string(tier.Name), namespace).
+		WithSpec(corev1ac.ResourceQuotaSpec().WithHard(hard))
+}
+
+// limitRange gives containers that state nothing what the quota needs them to state.
+func limitRange(namespace string, tier tenancy.Tier) *corev1ac.LimitRangeApplyConfiguration {
+	item := corev1ac.LimitRangeItem().WithType(corev1.LimitTypeContainer)
+	if len(tier.Limits.Default) > 0 {
+		item.WithDefault(tier.Limits.Default)
+	}
+	if len(tier.Limits.DefaultRequest) > 0 {
+		item.WithDefaultRequest(tier.Limits.DefaultRequest)
+	}
+	if len(tier.Limits.Max) > 0 {
+		item.WithMax(tier.Limits.Max)
+	}
+	return corev1ac.LimitRange(limitRangeName, namespace).WithSpec(corev1ac.LimitRangeSpec().WithLimits(item))
+}
+
+func role(namespace string, tier tenancy.Tier) *rbacv1ac.RoleApplyConfiguration {
+	role := rbacv1ac.Role(tenancy.RoleName, namespace)
+	for _, rule := range tier.AdminRules {
+		role.WithRules(rbacv1ac.PolicyRule().WithAPIGroups(rule.APIGroups...).WithResources(rule.Resources...).WithVerbs(rule.Verbs...))
+	}
+	return role
+}
+
+func roleBinding(namespace string, spec v1alpha1.AcmeNamespaceSpec) *rbacv1ac.RoleBindingApplyConfiguration {
+	b := rbacv1ac.RoleBinding(tenancy.RoleName, namespace).
+		WithRoleRef(rbacv1ac.RoleRef().WithAPIGroup(rbacv1.GroupName).WithKind("Role").WithName(tenancy.RoleName)).
+		WithSubjects(subject(rbacv1.UserKind, spec.AdminUsername))
+	for _, g := range spec.AdminGroups {
+		b.WithSubjects(subject(rbacv1.GroupKind, g))
+	}
+	return b
+}
+
+func subject(kind, name string) *rbacv1ac.SubjectApplyConfiguration {
+	return rbacv1ac.Subject().WithAPIGroup(rbacv1.GroupName).WithKind(kind).WithName(name)
+}
+
+// networkPolicy lets the namespace's own traffic and DNS pass, and beside them what the tier allows.
+func networkPolicy(namespace string, rules v1alpha1.NetworkRules) *networkingv1ac.NetworkPolicyApplyConfiguration {
+	from := []*networkingv1ac.NetworkPolicyPeerApplyConfiguration{sameNamespace()}
+	for _, s := range rules.FromNamespaces {
+		from = append(from, peerNamespaces(s))
+	}
+	spec := networkingv1ac.NetworkPolicySpec().
+		WithPodSelector(metav1ac.LabelSelector()).
+		WithPolicyTypes(networkingv1.PolicyTypeIngress).
+		WithIngress(networkingv1ac.NetworkPolicyIngressRule().WithFrom(from...))
+	if rules.Isolation == v1alpha1.IsolationIngressAndEgress {
+		spec.WithPolicyTypes(networkingv1.PolicyTypeEgress).WithEgress(egress(rules), dns())
+	}
+	return networkingv1ac.NetworkPolicy(networkPolicyName, namespace).WithSpec(spec)
+}
+
+func egress(rules v1alpha1.NetworkRules) *networkingv1ac.NetworkPolicyEgressRuleApplyConfiguration {
+	rule := networkingv1ac.NetworkPolicyEgressRule().WithTo(sameNamespace())
+	for _, s := range rules.ToNamespaces {
+		rule.WithTo(peerNamespaces(s))
+	}
+	for _, cidr := range rules.ToCIDRs {
+		rule.WithTo(networkingv1ac.NetworkPolicyPeer().WithIPBlock(networkingv1ac.IPBlock().WithCIDR(cidr)))
+	}
+	return rule
+}
+
+func dns() *networkingv1ac.NetworkPolicyEgressRuleApplyConfiguration {
+	port := func(p corev1.Protocol) *networkingv1ac.NetworkPolicyPortApplyConfiguration {
+		return networkingv1ac.NetworkPolicyPort().WithProtocol(p).WithPort(intstr.FromInt32(dnsPort))
+	}
+	return networkingv1ac.NetworkPolicyEgressRule().WithPorts(port(corev1.ProtocolUDP), port(corev1.ProtocolTCP))
+}
+
+func sameNamespace() *networkingv1ac.NetworkPolicyPeerApplyConfiguration {
+	return networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector())
+}
+
+func peerNamespaces(s metav1.LabelSelector) *networkingv1ac.NetworkPolicyPeerApplyConfiguration {
+	sel := metav1ac.LabelSelector()
+	if len(s.MatchLabels) > 0 {
+		sel.WithMatchLabels(s.MatchLabels)
+	}
+	for _, e := range s.MatchExpressions {
+		sel.WithMatchExpressions(metav1ac.LabelSelectorRequirement().WithKey(e.Key).WithOperator(e.Operator).WithValues(e.Values...))
+	}
+	return networkingv1ac.NetworkPolicyPeer().WithNamespaceSelector(sel)
+}

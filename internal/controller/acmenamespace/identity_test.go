@@ -1,0 +1,275 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package acmenamespace_test
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/cert"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+	"github.com/acme/platform-operator/internal/external/identity/ldaptest"
+	"github.com/acme/platform-operator/internal/operator"
+	"github.com/acme/platform-operator/internal/testenv"
+)
+
+func pemOf(c *x509.Certificate) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw})
+}
+
+// otherAuthority is a certificate authority that has signed nothing.
+func otherAuthority() []byte {
+	GinkgoHelper()
+	ca, _, err := cert.GenerateSelfSignedCertKey("elsewhere.acme.com", nil, nil)
+	Expect(err).NotTo(HaveOccurred())
+	return ca
+}
+
+// line is a connection to a server that can be cut.
+type line struct {
+	address, to string
+
+	mu       sync.Mutex
+	listener net.Listener
+	open     []net.Conn
+}
+
+func newLine(to string) *line {
+	GinkgoHelper()
+	l := &line{address: "127.0.0.1:0", to: to}
+	l.mend()
+	l.address = l.listener.Addr().String()
+	DeferCleanup(l.cut)
+	return l
+}
+
+func (l *line) mend() {
+	GinkgoHelper()
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", l.address)
+	Expect(err).NotTo(HaveOccurred())
+	l.mu.Lock()
+	l.listener = listener
+	l.mu.Unlock()
+	go func() {
+		for {
+			in, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			out, err := new(net.Dialer).DialContext(ctx, "tcp", l.to)
+			if err != nil {
+				_ = in.Close()
+				continue
+			}
+			l.mu.Lock()
+			l.open = append(l.open, in, out)
+			l.mu.Unlock()
+			go func() { _, _ = io.Copy(in, out); _ = in.Close() }()
+			go func() { _, _ = io.Copy(out, in); _ = out.Close() }()
+		}
+	}()
+}
+
+func (l *line) cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_ = l.listener.Close()
+	for _, c := range l.open {
+		_ = c.Close()
+	}
+	l.open = nil
+}
+
+// directory is a real directory with the user sam, and an operator that is configured to ask it.
+type directory struct {
+	server *ldaptest.Server
+	line   *line
+	ca     *corev1.ConfigMap
+	bind   *corev1.Secret
+	config string
+}
+
+func newDirectory() *directory {
+	GinkgoHelper()
+	s := ldaptest.Start(GinkgoT())
+	s.AddUser("sam")
+	d := &directory{server: s, line: newLine(s.LDAPS[len("ldaps://"):])}
+	d.ca = &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: testenv.OperatorNamespace, Name: "directory-ca"},
+		Data:       map[string]string{"ca.crt": string(s.CA)},
+	}
+	d.bind = &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: testenv.OperatorNamespace, Name: "directory-bind"},
+		StringData: map[string]string{"username": s.BindDN, "password": s.Password},
+	}
+	create(d.ca, d.bind)
+	DeferCleanup(func() {
+		remove(d.ca)
+		remove(d.bind)
+	})
+	d.config = testenv.ConfigFile(GinkgoT(), header+fmt.Sprintf("acmeNamespace: {identity: {type: LDAP, timeout: 1s, usernamePrefix: 'oidc:', "+
+		"knownFor: 1ms, unknownFor: 1ms, ldap: {url: ldaps://%s, baseDN: '%s', credentialsSecret: {name: directory-bind}, "+
+		"caConfigMap: {name: directory-ca}}}}\n", d.line.address, s.BaseDN))
+	return d
+}
+
+// lookAgain makes the operator look at an AcmeNamespace without a change of its spec.
+func lookAgain(n *v1alpha1.AcmeNamespace, why string) {
+	GinkgoHelper()
+	change(n, func(n *v1alpha1.AcmeNamespace) { metav1.SetMetaDataAnnotation(&n.ObjectMeta, "look", why) })
+}
+
+const unanswered = "the identity provider could not be asked; the namespace is provided, and the question is asked again"
+
+func asked(user string) func(*v1alpha1.AcmeNamespaceSpec) {
+	return func(s *v1alpha1.AcmeNamespaceSpec) { s.AdminUsername = user }
+}
+
+var _ = Describe("With a directory and webhooks, the administrator", Ordered, ContinueOnFailure, func() {
+	var (
+		d      *directory
+		warned = &testenv.Warnings{}
+		user   client.Client
+	)
+	BeforeAll(func() {
+		d = newDirectory()
+		startOperator(func(o *operator.Options) { o.ConfigFile, o.WebhookPort = d.config, 0 })
+		config := rest.CopyConfig(plane.Config)
+		config.WarningHandlerWithContext = warned
+		var err error
+		user, err = client.New(config, client.Options{Scheme: operator.Scheme()})
+		Expect(err).NotTo(HaveOccurred())
+	})
+	BeforeEach(func() { warned.Take() })
+
+	DescribeTable("is verified", func(name, username string) {
+		n := team(name, asked(username))
+		Expect(user.Create(ctx, n)).To(Succeed())
+		Expect(warned.Take()).To(BeEmpty())
+		ready(n)
+		Expect(condition(n, "AdminVerified")()).To(Equal("True Done"))
+	},
+		Entry("when the directory knows the user", "known", "sam"),
+		Entry("without the prefix that the cluster puts before the name", "known-prefix", "oidc:sam"),
+		Entry("without being asked for when it is a service account", "known-robot", "system:serviceaccount:ci:deployer"),
+	)
+
+	It("is refused at once when the directory does not know the user", func() {
+		n := team("unknown", asked("nobody"))
+		err := user.Create(ctx, n)
+		Expect(apierrors.IsInvalid(err)).To(BeTrue(), "%v", err)
+		Expect(err).To(MatchError(ContainSubstring(
+			`spec.adminUsername: Forbidden: adminUsername "nobody" is not known to the identity provider; give the name exactly as it has it`)))
+		Expect(gone(n)()).To(BeTrue())
+	})
+
+	It("cannot be changed to somebody unknown", func() {
+		n := created(team("unknown-later"))
+		n.Spec.AdminUsername = "nobody"
+		Expect(user.Update(ctx, n)).To(MatchError(ContainSubstring(`adminUsername "nobody" is not known`)))
+	})
+
+	It("is taken with a warning while the directory is down, and asked for again when it is back", func() {
+		d.line.cut()
+		n := team("unasked")
+		Expect(user.Create(ctx, n)).To(Succeed())
+		Expect(warned.Take()).To(ConsistOf(`the identity provider could not be asked for adminUsername "sam"; ` +
+			"the object is admitted, and the question is asked again"))
+		Eventually(condition(n, "AdminVerified")).Should(Equal("Unknown IdentityUnreachable"))
+		Expect(message(n, "AdminVerified")).To(Equal(unanswered))
+		ready(n)
+		Expect(n.Status.Phase).To(Equal(v1alpha1.PhaseCreated))
+		d.line.mend()
+		lookAgain(n, "it is back")
+		Eventually(condition(n, "AdminVerified")).Should(Equal("True Done"))
+	})
+
+	It("is taken with a warning while the directory cannot be trusted, until its authority is right", func() {
+		change(d.ca, func(cm *corev1.ConfigMap) { cm.Data["ca.crt"] = string(otherAuthority()) })
+		n := team("untrusted")
+		Expect(user.Create(ctx, n)).To(Succeed())
+		Expect(warned.Take()).To(HaveLen(1))
+		Eventually(condition(n, "AdminVerified")).Should(Equal("Unknown IdentityUnreachable"))
+		change(d.ca, func(cm *corev1.ConfigMap) { cm.Data["ca.crt"] = string(d.server.CA) })
+		lookAgain(n, "it is right")
+		Eventually(condition(n, "AdminVerified")).Should(Equal("True Done"))
+	})
+
+	It("is asked for with the password that is in the Secret now", func() {
+		d.server.SetPassword("rotated")
+		n := team("rotated")
+		Expect(user.Create(ctx, n)).To(Succeed())
+		Expect(warned.Take()).To(HaveLen(1))
+		Eventually(condition(n, "AdminVerified")).Should(Equal("Unknown IdentityUnreachable"))
+		change(d.bind, func(s *corev1.Secret) { s.StringData = map[string]string{"password": "rotated"} })
+		lookAgain(n, "it is rotated")
+		Eventually(condition(n, "AdminVerified")).Should(Equal("True Done"))
+	})
+})
+
+var _ = Describe("With a directory and without webhooks, the administrator", Ordered, ContinueOnFailure, func() {
+	var d *directory
+	BeforeAll(func() {
+		d = newDirectory()
+		startOperator(func(o *operator.Options) { o.ConfigFile = d.config })
+	})
+
+	It("gets nothing while the directory does not know the user, and all once it does", func() {
+		n := team("stranger", asked("oidc:kim"))
+		create(n)
+		Eventually(condition(n, "Ready")).Should(Equal("False UnknownUser"))
+		Expect(message(n, "AdminVerified")).To(Equal(`adminUsername "oidc:kim" is not known to the identity provider; give the name exactly as it has it`))
+		Expect(condition(n, "Stalled")()).To(Equal("True UnknownUser"))
+		Expect(gone(bareNamespace("app-stranger"))()).To(BeTrue())
+		d.server.AddUser("kim")
+		lookAgain(n, "kim joined")
+		ready(n)
+	})
+
+	It("keeps the namespace when an unknown user is put in the place of a known one", func() {
+		n := created(team("replaced"))
+		change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.AdminUsername = "nobody" })
+		Eventually(condition(n, "Ready")).Should(Equal("False UnknownUser"))
+		Expect(bindingOf(n).Subjects[0].Name).To(Equal("sam"))
+		Expect(n.Status.Phase).To(Equal(v1alpha1.PhaseCreated))
+		change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.AdminUsername = "oidc:sam" })
+		ready(n)
+		Expect(bindingOf(n).Subjects[0].Name).To(Equal("oidc:sam"))
+	})
+
+	It("gets the namespace while the directory is down, and is asked for again", func() {
+		d.line.cut()
+		n := created(team("unasked-loop"))
+		Expect(condition(n, "AdminVerified")()).To(Equal("Unknown IdentityUnreachable"))
+		Expect(message(n, "AdminVerified")).To(Equal(unanswered))
+		d.line.mend()
+		lookAgain(n, "it is back")
+		Eventually(condition(n, "AdminVerified")).Should(Equal("True Done"))
+	})
+})

@@ -1,0 +1,87 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package configwatcher
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
+	"github.com/acme/platform-operator/internal/rollout"
+)
+
+// maxKeysTold is with how many keys the changed ones are told apart.
+const maxKeysTold = 32
+
+// sourceID tells a source, and which of its keys count, from all others of a watcher.
+func sourceID(s v1alpha1.Source) string {
+	id := string(s.Kind) + "/" + s.Name
+	if len(s.Keys) == 0 {
+		return id
+	}
+	return id + "[keys]"
+}
+
+// contentOf is all that a ConfigMap holds. No key is both in data and in binaryData.
+func contentOf(o *corev1.ConfigMap) map[string][]byte {
+	out := maps.Clone(o.BinaryData)
+	if out == nil {
+		out = make(map[string][]byte, len(o.Data))
+	}
+	for k, v := range o.Data {
+		out[k] = []byte(v)
+	}
+	return out
+}
+
+// observe makes hashes of what counts of the content of a source.
+func observe(key rollout.Key, s v1alpha1.Source, content map[string][]byte) rollout.Observation {
+	o := rollout.Observation{Source: sourceID(s)}
+	if len(s.Keys) > 0 {
+		o.OnlyKeys, o.Keys = true, map[string]string{}
+		for _, k := range s.Keys {
+			v, there := content[k]
+			if !there {
+				o.Absent = append(o.Absent, k)
+				continue
+			}
+			o.Keys[k] = hashOne(key, k, v)
+		}
+		return o
+	}
+	names := slices.Sorted(maps.Keys(content))
+	parts := make([][]byte, 0, 2*len(names))
+	for _, k := range names {
+		parts = append(parts, []byte(k), content[k])
+	}
+	o.Hash = key.Hash(parts...)
+	if len(names) <= maxKeysTold {
+		o.Keys = map[string]string{}
+		for _, k := range names {
+			o.Keys[k] = hashOne(key, k, content[k])
+		}
+	}
+	return o
+}
+
+// hashOne is the hash of one key, short for it is only compared with the one before.
+func hashOne(key rollout.Key, name string, value []byte) string {
+	return strings.Clone(key.Hash([]byte(name), value)[:16])
+}

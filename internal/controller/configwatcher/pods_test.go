@@ -1,0 +1,359 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package configwatcher_test
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	"github.com/acme/platform-operator/internal/operator"
+	"github.com/acme/platform-operator/internal/testenv"
+)
+
+// ownedPod is a pod of a controller that is no workload that we know.
+func ownedPod(ns, name, app string) *corev1.Pod {
+	p := pod(ns, name, app)
+	p.OwnerReferences = []metav1.OwnerReference{{
+		APIVersion: "example.com/v1", Kind: "Cluster", Name: "theirs", UID: "0c4d6ba0-0000-4000-8000-000000000000", Controller: new(true),
+	}}
+	return p
+}
+
+// gone tells whether the very pod that was created is away or going.
+func gone(p *corev1.Pod) func() bool {
+	uid := p.UID
+	return func() bool {
+		live := &corev1.Pod{}
+		err := admin.Get(ctx, client.ObjectKeyFromObject(p), live)
+		return apierrors.IsNotFound(err) || err == nil && (live.UID != uid || live.DeletionTimestamp != nil)
+	}
+}
+
+// runningPod creates a pod and plays the part of the node that runs it.
+func runningPod(p *corev1.Pod) *corev1.Pod {
+	GinkgoHelper()
+	Eventually(func() error {
+		return admin.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: "default"}, &corev1.ServiceAccount{})
+	}).Should(Succeed())
+	create(p)
+	p.Status.Phase = corev1.PodRunning
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
+	Expect(admin.Status().Update(ctx, p)).To(Succeed())
+	return p
+}
+
+func strategy(s common.RestartStrategy) func(*v1alpha1.ConfigWatcherSpec) {
+	return func(spec *v1alpha1.ConfigWatcherSpec) { spec.Restart.Strategy = s }
+}
+
+var _ = Describe("Pods", Ordered, func() {
+	var ns string
+
+	BeforeAll(func() { startOperator() })
+	BeforeEach(func() { ns = namespace() })
+
+	It("of an owner that we do not know are evicted, those without one are left alone", func() {
+		cm := create(configMap(ns, "config", "k", "v"))
+		owned, bare, other := runningPod(ownedPod(ns, "owned", "web")), runningPod(pod(ns, "bare", "web")), runningPod(ownedPod(ns, "other", "other"))
+		w := watching(watcher(ns, "w", "web"))
+		set(cm, "k", "w")
+		Eventually(restarts(w)).Should(Equal(int64(1)))
+		Expect(gone(owned)()).To(BeTrue())
+		Expect(gone(bare)()).To(BeFalse())
+		Expect(gone(other)()).To(BeFalse())
+		Expect(w.Status.History[0].Message).To(Equal("0 workloads, 1 pod; 1 pod without a controller left alone"))
+		Eventually(eventsOf(owned)).Should(ContainElement(HavePrefix("Restarted: ConfigMap/config: k changed")))
+	})
+
+	It("are all deleted with the strategy Delete, and their successors are not", func() {
+		cm := create(configMap(ns, "config", "k", "v"))
+		d := create(deployment(ns, "d", "web"))
+		one, two := runningPod(pod(ns, "one", "web")), runningPod(ownedPod(ns, "two", "web"))
+		w := watching(watcher(ns, "w", "web", strategy(common.RestartDelete)))
+		set(cm, "k", "w")
+		Eventually(restarts(w)).Should(Equal(int64(1)))
+		Expect(gone(one)()).To(BeTrue())
+		Expect(gone(two)()).To(BeTrue())
+		Expect(marks(d)).To(BeEmpty())
+		Eventually(func() error { return admin.Create(ctx, pod(ns, "one", "web")) }).Should(Succeed())
+		poke(w)
+		again := &corev1.Pod{}
+		Expect(admin.Get(ctx, client.ObjectKey{Namespace: ns, Name: "one"}, again)).To(Succeed())
+		Expect(again.DeletionTimestamp).To(BeNil())
+	})
+
+	It("wait with a condition while a PodDisruptionBudget allows none to go", func() {
+		cm := create(configMap(ns, "config", "k", "v"))
+		p := runningPod(pod(ns, "p", "web"))
+		none := intstr.FromInt32(0)
+		budget := create(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "b"}, Spec: policyv1.PodDisruptionBudgetSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}, MaxUnavailable: &none,
+		}})
+		budget.Status.ObservedGeneration = budget.Generation // by the disruption controller, which does not run
+		Expect(admin.Status().Update(ctx, budget)).To(Succeed())
+		w := watching(watcher(ns, "w", "web", strategy(common.RestartEvict)))
+		set(cm, "k", "w")
+		Eventually(condition(w, "UpToDate")).Should(Equal("False DisruptionBudget"))
+		Expect(w.Status.Pending.Reason).To(Equal("Evicting"))
+		Expect(gone(p)()).To(BeFalse())
+		remove(budget)
+		Eventually(restarts(w)).Should(Equal(int64(1)))
+		Expect(gone(p)()).To(BeTrue())
+		Eventually(ready(w)).Should(Equal("True Ready"))
+	})
+})
+
+var _ = Describe("A fault", Ordered, func() {
+	var (
+		ns string
+		op *testenv.Operator
+	)
+
+	BeforeAll(func() {
+		file := testenv.ConfigFile(GinkgoT(), "apiVersion: config.acme.com/v1alpha1\nkind: PlatformOperatorConfig\nconfigWatcher: {retryMax: 1s}\n")
+		op = startOperator(func(o *operator.Options) { o.ConfigFile = file })
+	})
+	BeforeEach(func() { ns = namespace() })
+
+	It("of one workload does not keep the next one from its restart, nor restart any twice", func() {
+		cm := create(configMap(ns, "config", "k", "v"))
+		var all []*appsv1.Deployment
+		for _, name := range []string{"a", "b", "c"} {
+			all = append(all, create(deployment(ns, name, "web")))
+		}
+		w := watching(watcher(ns, "w", "web"))
+		refuse := op.Wire.Inject(testenv.Fault{Match: func(x testenv.Write) bool { return x.Path == "namespaces/"+ns+"/deployments/a" }})
+		set(cm, "k", "w")
+		Eventually(func() int { return len(marks(all[1])) + len(marks(all[2])) }).Should(Equal(2))
+		Eventually(condition(w, "UpToDate")).Should(Equal("False RestartRefused"))
+		Expect(w.Status.History[0].Outcome).To(Equal(common.OutcomeRefused))
+		Expect(w.Status.History[0].Message).To(ContainSubstring("refused: Deployment/a"))
+		Eventually(refuse.Tripped).Should(BeNumerically(">", 3))
+		refuse.Heal()
+		Eventually(restarts(w)).Should(Equal(int64(1)))
+		for _, d := range all {
+			Expect(templates(d)()).To(Equal(int64(2)))
+		}
+		Expect(w.Status.History).To(HaveLen(1))
+		Expect(w.Status.History[0].Outcome).To(Equal(common.OutcomeRestarted))
+		Expect(w.Status.History[0].Message).To(Equal("3 workloads"))
+	})
+
+	DescribeTable("at any write never restarts a pod twice", func(lost bool) {
+		type world struct {
+			cm *corev1.ConfigMap
+			p  *corev1.Pod
+			w  *v1alpha1.ConfigWatcher
+			f  *testenv.Injected
+		}
+		var worlds []world
+		for n := range 7 {
+			ns := namespace()
+			x := world{cm: create(configMap(ns, "config", "k", "v")), p: runningPod(ownedPod(ns, "p", "web"))}
+			x.w = watching(watcher(ns, "w", "web"))
+			if n > 0 {
+				x.f = op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.For(ns) }, First: n, Count: 1, Lost: lost})
+			}
+			worlds = append(worlds, x)
+		}
+		for _, x := range worlds {
+			set(x.cm, "k", "w")
+		}
+		tripped := 0
+		for _, x := range worlds {
+			Eventually(restarts(x.w)).Should(Equal(int64(1)))
+			Expect(gone(x.p)()).To(BeTrue())
+			Expect(op.Wire.Writes(func(w testenv.Write) bool {
+				return w.Path == "namespaces/"+x.p.Namespace+"/pods/p/eviction" && w.Code/100 == 2
+			})).To(HaveLen(1))
+			if x.f != nil {
+				tripped += x.f.Tripped()
+			}
+		}
+		Expect(tripped).To(And(BeNumerically(">=", 3), BeNumerically("<", len(worlds)-1)), "each write of the act, and not more, met its fault")
+	},
+		Entry("when requests do not get through", false),
+		Entry("when answers are lost", true),
+	)
+})
+
+var _ = Describe("What cannot be right", Ordered, func() {
+	var ns string
+
+	BeforeAll(func() { startOperator() })
+	BeforeEach(func() { ns = namespace() })
+
+	DescribeTable("is refused by name", func(namespace string) {
+		name := "refused-" + fmt.Sprint(time.Now().UnixNano())
+		w := create(watcher(namespace, name, "web"))
+		DeferCleanup(func() { remove(w) })
+		Eventually(condition(w, "Admitted")).Should(Equal("False ProtectedNamespace"))
+		Expect(ready(w)()).To(Equal("False ProtectedNamespace"))
+		Expect(message(w, "Admitted")).To(ContainSubstring(namespace))
+		Expect(w.Status.Observed).To(BeEmpty())
+	},
+		Entry("in kube-system", "kube-system"),
+		Entry("in the operator's own namespace", testenv.OperatorNamespace),
+	)
+
+	It("is a window that never opens", func() {
+		w := create(watcher(ns, "w", "web", func(s *v1alpha1.ConfigWatcherSpec) {
+			s.Restart.Windows = []common.RestartWindow{{Schedule: "0 0 30 2 *", Duration: *at(time.Hour)}}
+		}))
+		Eventually(ready(w)).Should(Equal("False WindowNeverOpens"))
+		Expect(message(w, "Admitted")).To(ContainSubstring("restart.windows[0]"))
+		create(configMap(ns, "config", "k", "v"))
+		change(w, func(w *v1alpha1.ConfigWatcher) { w.Spec.Restart.Windows[0].Schedule = "0 0 29 2 *" })
+		Eventually(ready(w)).Should(Equal("True Ready"))
+	})
+
+	It("is a window without a schedule or in no time zone", func() {
+		w := create(watcher(ns, "w", "web", func(s *v1alpha1.ConfigWatcherSpec) {
+			s.Restart.Windows = []common.RestartWindow{{Schedule: "always", Duration: *at(time.Hour)}}
+		}))
+		Eventually(ready(w)).Should(Equal("False InvalidWindow"))
+		change(w, func(w *v1alpha1.ConfigWatcher) {
+			w.Spec.Restart.Windows[0].Schedule, w.Spec.Restart.Windows[0].TimeZone = "0 0 * * *", "Mars/Olympus"
+		})
+		Eventually(ready(w)).Should(Equal("False InvalidWindow"))
+		Expect(message(w, "Admitted")).To(ContainSubstring("Mars/Olympus"))
+	})
+
+	It("is a restart outside of the window: it waits, and says until when", func() {
+		cm := create(configMap(ns, "config", "k", "v"))
+		d := create(deployment(ns, "d", "web"))
+		far := time.Now().UTC().Add(12 * time.Hour)
+		w := watching(watcher(ns, "w", "web", func(s *v1alpha1.ConfigWatcherSpec) {
+			s.Restart.Windows = []common.RestartWindow{{Schedule: fmt.Sprintf("0 %d * * *", far.Hour()), Duration: *at(time.Minute)}}
+		}))
+		set(cm, "k", "w")
+		Eventually(func() string { Expect(reload(w)).To(Succeed()); return fmt.Sprint(w.Status.Pending) }).Should(ContainSubstring("OutsideWindow"))
+		Expect(w.Status.Pending.NotBefore.UTC().Hour()).To(Equal(far.Hour()))
+		Expect(ready(w)()).To(Equal("True Ready"))
+		change(w, func(w *v1alpha1.ConfigWatcher) { w.Spec.Restart.Windows = nil })
+		Eventually(restarts(w)).Should(Equal(int64(1)))
+		Expect(templates(d)()).To(Equal(int64(2)))
+	})
+})
+
+var _ = Describe("The annotation on a ConfigMap or a Secret", Ordered, func() {
+	var (
+		ns string
+		op *testenv.Operator
+	)
+
+	BeforeAll(func() { op = startOperator() })
+	BeforeEach(func() { ns = namespace() })
+
+	It("restarts like a ConfigWatcher, and shows its status", func() {
+		d := create(deployment(ns, "d", "webapp"))
+		cm := configMap(ns, "config", "k", "v")
+		cm.Annotations = map[string]string{annotationSelector: "app=webapp"}
+		create(cm)
+		Eventually(noted(cm)).Should(Equal("True Ready 0"))
+		set(cm, "k", "w")
+		Eventually(noted(cm)).Should(Equal("True Ready 1"))
+		Expect(marks(d)).To(HaveKey("autoreboot.acme.com/configmap.config"))
+		Expect(templates(d)()).To(Equal(int64(2)))
+
+		By("changing it while the operator is away")
+		op.Stop()
+		set(cm, "k", "x")
+		op.Start()
+		Eventually(noted(cm)).Should(Equal("True Ready 2"))
+		Expect(templates(d)()).To(Equal(int64(3)))
+		change(cm, func(o *corev1.ConfigMap) { o.Labels = map[string]string{"a": "b"} })
+		op.Restart()
+		op.Wire.Forget()
+		Consistently(op.Wire.Writes).Should(BeEmpty())
+	})
+
+	It("works on Secrets and tells none of them", func() {
+		d := create(deployment(ns, "d", "webapp"))
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "s", Annotations: map[string]string{annotationSelector: "app=webapp"}}}
+		secret.StringData = map[string]string{"password": "canary-1"}
+		create(secret)
+		Eventually(noted(secret)).Should(Equal("True Ready 0"))
+		change(secret, func(o *corev1.Secret) { o.Data["password"] = []byte("canary-2") })
+		Eventually(noted(secret)).Should(Equal("True Ready 1"))
+		Expect(templates(d)()).To(Equal(int64(2)))
+		Expect(fmt.Sprint(secret.Annotations, d)).NotTo(ContainSubstring("canary"))
+		Eventually(eventsOf(secret)).Should(ContainElement("Restarting: Secret/s: password changed"))
+	})
+
+	It("is not taken from another object that it was copied from", func() {
+		d := create(deployment(ns, "d", "webapp"))
+		cm := configMap(ns, "config", "k", "v")
+		cm.Annotations = map[string]string{annotationSelector: "app=webapp"}
+		create(cm)
+		Eventually(noted(cm)).Should(Equal("True Ready 0"))
+		duplicate := configMap(ns, "copy", "k", "other")
+		duplicate.Annotations = cm.Annotations
+		create(duplicate)
+		Eventually(func() string { return noted(duplicate)() + duplicate.Annotations[annotationStatus] }).Should(
+			And(HavePrefix("True Ready 0"), ContainSubstring(string(duplicate.UID))))
+		Expect(templates(d)()).To(Equal(int64(1)))
+	})
+
+	DescribeTable("is told when it selects nothing that can be meant", func(value string) {
+		cm := configMap(ns, "config", "k", "v")
+		cm.Annotations = map[string]string{annotationSelector: value}
+		create(cm)
+		Eventually(noted(cm)).Should(Equal("False InvalidSelector 0"))
+		change(cm, func(o *corev1.ConfigMap) { o.Annotations[annotationSelector] = "app=webapp" })
+		Eventually(noted(cm)).Should(Equal("True Ready 0"))
+	},
+		Entry("empty", ""),
+		Entry("no label", "webapp"),
+		Entry("no value that a label may have", "app=a b"),
+		Entry("something long", "app="+strings.Repeat("a", 64)),
+	)
+
+	It("does nothing in protected namespaces", func() {
+		cm := configMap("kube-system", "annotated", "k", "v")
+		cm.Annotations = map[string]string{annotationSelector: "app=webapp"}
+		create(cm)
+		DeferCleanup(func() { remove(cm) })
+		Eventually(noted(cm)).Should(Equal("False ProtectedNamespace 0"))
+	})
+})
+
+var _ = Describe("The switch for annotations", func() {
+	It("turns them off", func() {
+		file := testenv.ConfigFile(GinkgoT(), "apiVersion: config.acme.com/v1alpha1\nkind: PlatformOperatorConfig\nconfigWatcher: {annotations: Disabled}\n")
+		startOperator(func(o *operator.Options) { o.ConfigFile = file })
+		ns := namespace()
+		cm := configMap(ns, "config", "k", "v")
+		cm.Annotations = map[string]string{annotationSelector: "app=webapp"}
+		create(cm)
+		watching(watcher(ns, "w", "web")) // which has seen the same ConfigMap
+		Consistently(noted(cm)).Should(Equal("  0"))
+	})
+})

@@ -1,0 +1,380 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package crontab
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
+	"github.com/acme/platform-operator/internal/schedule"
+)
+
+const (
+	// onTime is how late a run may start that missedRuns Skip does not take for missed.
+	onTime = time.Minute
+	// clockWasWrong is how far a ledger may be ahead of the clock. Up to that the clock was set back, and nothing
+	// is run twice; beyond it the clock had been wrong before, and the ledger is worth nothing.
+	clockWasWrong = 24 * time.Hour
+	// forecasts is how many runs status.nextRuns names.
+	forecasts = 5
+)
+
+// view is what a decision is made from.
+type view struct {
+	now time.Time
+	// tab is the object with its status as it was read.
+	tab      *v1alpha1.CronTab
+	schedule schedule.Schedule
+	// jobs are all runs that there are.
+	jobs []job
+}
+
+// job is what matters of a Job.
+type job struct {
+	name     string
+	slot     time.Time // zero for a run by hand
+	started  time.Time
+	ended    time.Time
+	outcome  v1alpha1.Outcome
+	pods     int32
+	deleting bool
+}
+
+// start is a run that is to be started.
+type start struct {
+	job  string
+	slot time.Time // zero for a run by hand
+}
+
+// decision is what is to be done now.
+type decision struct {
+	ledger v1alpha1.Ledger
+	starts []start
+	// stops are the Jobs that make room.
+	stops []string
+	// request is the request for a run by hand that is taken up; its Job is among starts unless it has to wait.
+	request string
+	waits   bool
+	// queued and skipped are slots to which that happened just now; missed is how many passed for good.
+	queued, skipped []time.Time
+	missed          int
+	// next are the coming runs.
+	next []time.Time
+}
+
+// decide says what is to be done with the slots that have come since the ledger was written.
+func decide(v view) decision {
+	p := &planner{view: v}
+	p.openLedger()
+	p.keepQueue()
+	p.byHand()
+	p.arrive()
+	p.drain()
+	p.forecast()
+	return p.decision
+}
+
+// planner makes a decision.
+type planner struct {
+	view
+	decision
+}
+
+// openLedger takes up the ledger, or begins one: at the object's creation, or now when the rules have changed, so that
+// nothing is made up for.
+func (p *planner) openLedger() {
+	rules := rulesOf(p.tab.Spec, p.schedule)
+	now := metav1.NewTime(p.now.Truncate(time.Second))
+	switch last := p.tab.Status.Ledger; {
+	case last == nil:
+		p.ledger = v1alpha1.Ledger{Rules: rules, SettledUntil: p.tab.CreationTimestamp}
+	case last.Rules != rules:
+		p.ledger = v1alpha1.Ledger{Rules: rules, SettledUntil: now}
+		p.skipped = times(last.Queue)
+	case last.SettledUntil.Sub(p.now) > clockWasWrong:
+		p.ledger = v1alpha1.Ledger{Rules: rules, SettledUntil: now, Queue: last.Queue}
+	default:
+		p.ledger = *last.DeepCopy()
+	}
+}
+
+// closed is the ledger of a CronTab whose schedule makes no sense: whatever it will be, nothing is made up for.
+func closed(tab *v1alpha1.CronTab) *v1alpha1.Ledger {
+	if tab.Status.Ledger == nil {
+		return &v1alpha1.Ledger{SettledUntil: tab.CreationTimestamp}
+	}
+	l := tab.Status.Ledger.DeepCopy()
+	l.Rules = ""
+	return l
+}
+
+// rulesOf identifies what decides which instants are slots.
+func rulesOf(spec v1alpha1.CronTabSpec, s schedule.Schedule) string {
+	bounds := func(t *metav1.Time) string {
+		if t == nil {
+			return "-"
+		}
+		return t.UTC().Format(time.RFC3339)
+	}
+	return digest(fmt.Sprintf("%s|%s|%t|%s|%s", s, spec.TimeZone, spec.Suspend, bounds(spec.NotBefore), bounds(spec.NotAfter)))
+}
+
+// digest is a short hash.
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])[:10]
+}
+
+// keepQueue takes out of the queue what was started by a run whose status was not written, and what is too late.
+func (p *planner) keepQueue() {
+	waiting := times(p.ledger.Queue)
+	p.ledger.Queue = nil
+	for _, slot := range waiting {
+		switch {
+		case p.exists(jobOf(p.tab.Name, slot)):
+			p.start(slot)
+		case p.late(slot, p.deadline()):
+			p.missed++
+		default:
+			p.enqueue(slot)
+		}
+	}
+}
+
+// byHand takes up a request for a run by hand. Where runs exclude each other it waits for its turn, ahead of the queue.
+func (p *planner) byHand() {
+	p.request = pendingRequest(p.tab)
+	if p.request == "" {
+		return
+	}
+	name := jobOfRequest(p.tab.Name, p.request)
+	if p.exists(name) || p.tab.Spec.ConcurrencyPolicy == v1alpha1.ConcurrencyAllow || !p.busy() {
+		p.starts = append(p.starts, start{job: name})
+		return
+	}
+	p.waits = true
+}
+
+// pendingRequest is the request for a run by hand that has no Job yet: the one that waits, else the annotation's.
+func pendingRequest(tab *v1alpha1.CronTab) string {
+	recorded, asked := tab.Status.RunNow, requestOf(tab.Annotations[AnnotationRunNow])
+	switch {
+	case recorded != nil && recorded.Job == "":
+		return recorded.Request
+	case recorded != nil && recorded.Request == asked:
+		return ""
+	default:
+		return asked
+	}
+}
+
+// maxRequest is the longest value of the annotation that is recorded as it is.
+const maxRequest = 128
+
+// requestOf shortens what is too long for a record.
+func requestOf(value string) string {
+	if len(value) <= maxRequest {
+		return value
+	}
+	return fmt.Sprintf("%.*s... (%d bytes, %s)", maxRequest/8, value, len(value), digest(value))
+}
+
+// arrive deals with the slots that have come.
+func (p *planner) arrive() {
+	if p.tab.Spec.Suspend {
+		return
+	}
+	limit, tolerance := 1, p.deadline()
+	switch missed := p.tab.Spec.MissedRuns; {
+	case missed.Policy == v1alpha1.MissedRunAll:
+		limit = max(int(missed.Max), 1)
+	case missed.Policy == v1alpha1.MissedSkip && tolerance == 0:
+		tolerance = onTime
+	}
+	after, until := p.from(), p.now.Add(-p.jitter())
+	if end := p.tab.Spec.NotAfter; end != nil && end.Time.Before(until) {
+		until = end.Time
+	}
+	slots, total := p.schedule.Between(after, until, limit)
+	if total == 0 {
+		return
+	}
+	p.ledger.SettledUntil = metav1.NewTime(slots[len(slots)-1])
+	p.missed += max(total-len(slots)-p.startedBetween(after, slots[0]), 0)
+	for _, slot := range slots {
+		p.place(slot, tolerance, len(slots) > 1)
+	}
+}
+
+// from is the instant after which slots count.
+func (p *planner) from() time.Time {
+	from := p.ledger.SettledUntil.Time
+	if begin := p.tab.Spec.NotBefore; begin != nil && begin.Time.After(from) {
+		return begin.Add(-time.Nanosecond)
+	}
+	return from
+}
+
+// startedBetween counts the Jobs of slots after one instant and before another: those of a run whose status was not
+// written, after which more slots passed.
+func (p *planner) startedBetween(after, before time.Time) int {
+	n := 0
+	for _, j := range p.jobs {
+		if j.slot.After(after) && j.slot.Before(before) {
+			n++
+		}
+	}
+	return n
+}
+
+// place decides on one slot. It may have been started by a run whose status was not written.
+func (p *planner) place(slot time.Time, tolerance time.Duration, several bool) {
+	switch {
+	case p.exists(jobOf(p.tab.Name, slot)):
+		p.start(slot)
+	case p.late(slot, tolerance):
+		p.missed++
+	default:
+		p.admit(slot, several)
+	}
+}
+
+// admit lets a slot be run, wait or be skipped. What can be started at once waits no longer than until drain. Of
+// several slots that come together, none is skipped for the sake of the others.
+func (p *planner) admit(slot time.Time, several bool) {
+	full, free := len(p.ledger.Queue) >= int(max(p.tab.Spec.QueueLimit, 1)), len(p.ledger.Queue) == 0 && !p.busy() && !p.waits
+	switch p.tab.Spec.ConcurrencyPolicy {
+	case v1alpha1.ConcurrencyAllow:
+		p.start(slot)
+		return
+	case v1alpha1.ConcurrencyReplace:
+		p.skipped = append(p.skipped, times(p.ledger.Queue)...)
+		p.ledger.Queue = nil
+		several = true
+	case v1alpha1.ConcurrencyQueue:
+		free = !full
+	case v1alpha1.ConcurrencyForbid:
+	}
+	if free || several {
+		p.enqueue(slot)
+	} else {
+		p.skipped = append(p.skipped, slot)
+	}
+}
+
+// drain starts what can be started now.
+func (p *planner) drain() {
+	policy, waiting := p.tab.Spec.ConcurrencyPolicy, times(p.ledger.Queue)
+	if policy == v1alpha1.ConcurrencyReplace && (p.waits || len(waiting) > 0) {
+		p.makeRoom()
+	}
+	var before []metav1.Time
+	if p.tab.Status.Ledger != nil {
+		before = p.tab.Status.Ledger.Queue
+	}
+	p.ledger.Queue = nil
+	for _, slot := range waiting {
+		if policy == v1alpha1.ConcurrencyAllow || (!p.busy() && !p.waits) {
+			p.start(slot)
+			continue
+		}
+		p.enqueue(slot)
+		if !contains(before, slot) {
+			p.queued = append(p.queued, slot)
+		}
+	}
+}
+
+// makeRoom stops the runs that go on, unless they were started just now.
+func (p *planner) makeRoom() {
+	for _, j := range p.jobs {
+		adopted := slices.ContainsFunc(p.starts, func(s start) bool { return s.job == j.name })
+		if j.outcome == v1alpha1.OutcomeRunning && !j.deleting && !adopted {
+			p.stops = append(p.stops, j.name)
+		}
+	}
+}
+
+// forecast names the coming runs.
+func (p *planner) forecast() {
+	if p.tab.Spec.Suspend {
+		return
+	}
+	from := p.from()
+	if now := p.now.Add(-p.jitter()); now.After(from) {
+		from = now
+	}
+	for _, slot := range p.schedule.NextN(from, forecasts) {
+		if end := p.tab.Spec.NotAfter; end == nil || !slot.After(end.Time) {
+			p.next = append(p.next, slot.Add(p.jitter()))
+		}
+	}
+}
+
+func (p *planner) enqueue(slot time.Time) {
+	p.ledger.Queue = append(p.ledger.Queue, metav1.NewTime(slot))
+}
+
+func (p *planner) start(slot time.Time) {
+	p.starts = append(p.starts, start{jobOf(p.tab.Name, slot), slot})
+}
+
+// busy tells whether a run goes on or is started now.
+func (p *planner) busy() bool {
+	return len(p.starts) > 0 || slices.ContainsFunc(p.jobs, func(j job) bool { return j.outcome == v1alpha1.OutcomeRunning })
+}
+
+func (p *planner) exists(name string) bool {
+	return slices.ContainsFunc(p.jobs, func(j job) bool { return j.name == name })
+}
+
+// late tells whether a run would start too late now. No tolerance means any.
+func (p *planner) late(slot time.Time, tolerance time.Duration) bool {
+	return tolerance > 0 && p.now.Sub(slot.Add(p.jitter())) > tolerance
+}
+
+func (p *planner) deadline() time.Duration {
+	if d := p.tab.Spec.StartingDeadline; d != nil {
+		return d.Duration
+	}
+	return 0
+}
+
+func (v view) jitter() time.Duration {
+	if v.tab.Spec.Jitter == nil {
+		return 0
+	}
+	return schedule.Jitter(string(v.tab.UID), v.tab.Spec.Jitter.Duration)
+}
+
+func contains(list []metav1.Time, t time.Time) bool {
+	return slices.ContainsFunc(list, func(each metav1.Time) bool { return each.Time.Equal(t) })
+}
+
+func times(list []metav1.Time) []time.Time {
+	var out []time.Time
+	for _, t := range list {
+		out = append(out, t.Time)
+	}
+	return out
+}

@@ -1,0 +1,142 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package crontab
+
+import (
+	"maps"
+	"math"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
+	"github.com/acme/platform-operator/internal/names"
+)
+
+const (
+	// LabelCronTab is on the Jobs and pods of a CronTab. Its value is the CronTab's name, shortened and hashed where
+	// it is too long for a label. It is what status.selector selects on, and frozen.
+	LabelCronTab = "batch.acme.com/crontab"
+	// AnnotationSlot is on Jobs and pods of the schedule: the slot that they run for, in UTC.
+	AnnotationSlot = "batch.acme.com/slot"
+	// AnnotationRunNow on a CronTab asks for a run by hand: its value names the request. It is on that run's Job and
+	// pods, too.
+	AnnotationRunNow = "batch.acme.com/run-now"
+
+	containerName       = "run"
+	defaultBackoffLimit = 6
+)
+
+// jobOf is the name of the Job for a slot: the same whoever computes it.
+func jobOf(tab string, slot time.Time) string {
+	return names.Job(tab, slot.UTC().Format("200601021504"))
+}
+
+// jobOfRequest is the name of the Job for a run by hand.
+func jobOfRequest(tab, request string) string { return names.Job(tab, "run-"+digest(request)) }
+
+// selector finds the pods of all runs.
+func selector(tab string) string { return LabelCronTab + "=" + names.Child(tab, "") }
+
+// desiredJob is the Job of one run. What is not said meets the Pod Security level restricted. It is created and not
+// applied: nobody compares it with anything later.
+func desiredJob(tab *v1alpha1.CronTab, st start, request string) *batchv1.Job {
+	labels := map[string]string{LabelCronTab: names.Child(tab.Name, "")}
+	why := map[string]string{AnnotationRunNow: request}
+	if !st.slot.IsZero() {
+		why = map[string]string{AnnotationSlot: st.slot.UTC().Format(time.RFC3339)}
+	}
+	j := &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Namespace: tab.Namespace, Name: st.job, Labels: labels, Annotations: why},
+		Spec: batchv1.JobSpec{
+			CompletionMode: new(batchv1.IndexedCompletion),
+			Completions:    new(max(tab.Spec.Replicas, 1)),
+			Parallelism:    new(max(tab.Spec.Replicas, 1)),
+			BackoffLimit:   new(int32(defaultBackoffLimit)),
+			Template:       podTemplate(tab, labels, why),
+		},
+	}
+	if limit := tab.Spec.BackoffLimit; limit != nil {
+		j.Spec.BackoffLimit = new(*limit)
+	}
+	if d := tab.Spec.ActiveDeadline; d != nil {
+		j.Spec.ActiveDeadlineSeconds = new(int64(math.Ceil(d.Seconds())))
+	}
+	return j
+}
+
+func podTemplate(tab *v1alpha1.CronTab, labels, annotations map[string]string) corev1.PodTemplateSpec {
+	t := corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: maps.Clone(labels), Annotations: maps.Clone(annotations)},
+		Spec:       podSpec(tab.Spec.Template.Spec),
+	}
+	for k, v := range tab.Spec.Template.Metadata.Labels {
+		t.Labels[k] = string(v)
+	}
+	for k, v := range tab.Spec.Template.Metadata.Annotations {
+		t.Annotations[k] = string(v)
+	}
+	t.Spec.Containers = []corev1.Container{container(tab.Spec)}
+	return t
+}
+
+// podSpec is all but the container.
+func podSpec(t v1alpha1.PodSpec) corev1.PodSpec {
+	spec := corev1.PodSpec{
+		RestartPolicy:                 corev1.RestartPolicyNever,
+		ServiceAccountName:            t.ServiceAccountName,
+		AutomountServiceAccountToken:  new(t.ServiceAccountName != ""),
+		ImagePullSecrets:              t.ImagePullSecrets,
+		NodeSelector:                  t.NodeSelector,
+		Tolerations:                   t.Tolerations,
+		PriorityClassName:             t.PriorityClassName,
+		TerminationGracePeriodSeconds: t.TerminationGracePeriodSeconds,
+		SecurityContext: &corev1.PodSecurityContext{
+			RunAsNonRoot:   new(true),
+			RunAsUser:      t.SecurityContext.RunAsUser,
+			RunAsGroup:     t.SecurityContext.RunAsGroup,
+			FSGroup:        t.SecurityContext.FSGroup,
+			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+		},
+	}
+	if asRoot := t.SecurityContext.RunAsNonRoot; asRoot != nil {
+		spec.SecurityContext.RunAsNonRoot = asRoot
+	}
+	for _, v := range t.Volumes {
+		spec.Volumes = append(spec.Volumes, corev1.Volume{Name: v.Name, VolumeSource: corev1.VolumeSource{
+			ConfigMap: v.ConfigMap, Secret: v.Secret, PersistentVolumeClaim: v.PersistentVolumeClaim, EmptyDir: v.EmptyDir,
+		}})
+	}
+	return spec
+}
+
+func container(t v1alpha1.CronTabSpec) corev1.Container {
+	c := corev1.Container{
+		Name: containerName, Image: t.Image, Command: t.Command, Args: t.Args,
+		Env: t.Env, EnvFrom: t.EnvFrom, VolumeMounts: t.VolumeMounts, Resources: t.Resources,
+		SecurityContext: &corev1.SecurityContext{
+			AllowPrivilegeEscalation: new(false),
+			Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		},
+	}
+	if t.Template.Spec.ReadOnlyRootFilesystem {
+		c.SecurityContext.ReadOnlyRootFilesystem = new(true)
+	}
+	return c
+}

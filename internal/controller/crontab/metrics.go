@@ -1,0 +1,74 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package crontab
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
+	"github.com/acme/platform-operator/internal/engine"
+)
+
+var (
+	startDelay = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name:    "platform_operator_crontab_start_delay_seconds",
+		Help:    "Time from the instant at which a run was due, jitter included, until its Job was made.",
+		Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 3600},
+	})
+	missedRuns = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "platform_operator_crontab_missed_runs_total",
+		Help: "Slots for which no run was started because they were too late.",
+	})
+)
+
+func init() { metrics.Registry.MustRegister(startDelay, missedRuns) }
+
+// activeRuns counts the runs that go on, over all CronTabs in the cache, whenever metrics are read.
+type activeRuns struct {
+	desc   *prometheus.Desc
+	reader client.Reader
+}
+
+// observeActive registers the count.
+func observeActive(reader client.Reader) error {
+	return engine.Observe(&activeRuns{
+		prometheus.NewDesc("platform_operator_crontab_active_runs", "Runs of CronTabs that are going on.", nil, nil), reader,
+	})
+}
+
+// Describe implements prometheus.Collector.
+func (a *activeRuns) Describe(ch chan<- *prometheus.Desc) { ch <- a.desc }
+
+// Collect implements prometheus.Collector. A cache that is not synced within a second counts as empty.
+func (a *activeRuns) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	list := &v1alpha1.CronTabList{}
+	if err := a.reader.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		return
+	}
+	n := 0
+	for i := range list.Items {
+		n += len(list.Items[i].Status.Active)
+	}
+	ch <- prometheus.MustNewConstMetric(a.desc, prometheus.GaugeValue, float64(n))
+}

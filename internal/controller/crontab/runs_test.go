@@ -1,0 +1,321 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package crontab_test
+
+import (
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
+	"github.com/acme/platform-operator/internal/operator"
+	"github.com/acme/platform-operator/internal/testenv"
+)
+
+var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
+	var op *testenv.Operator
+	BeforeAll(func() { op = startOperator() })
+	BeforeEach(func() { now.SetTime(time.Now()) })
+
+	It("of the manifest that users have is scheduled, with what it left out", func() {
+		objects, err := testenv.ReadObjects("testdata/seeds/crontab.yaml")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(objects).To(HaveLen(1))
+		objects[0].SetNamespace(namespace())
+		Expect(admin.Create(ctx, objects[0])).To(Succeed())
+		c := &v1alpha1.CronTab{ObjectMeta: metav1.ObjectMeta{Name: objects[0].GetName(), Namespace: objects[0].GetNamespace()}}
+		Eventually(ready).WithArguments(c).Should(Equal("True Ready"))
+		Expect(c.Finalizers).To(Equal([]string{"finalizer.batch.acme.com"}))
+		Expect(c.Spec.Replicas).To(BeEquivalentTo(1))
+		Expect(c.Spec.ConcurrencyPolicy).To(Equal(v1alpha1.ConcurrencyForbid))
+		Expect(c.Status.Schedule).To(Equal("* * * * */5"))
+		Expect(c.Status.NextRuns).To(HaveLen(5))
+		for _, next := range c.Status.NextRuns {
+			Expect(next.UTC().Weekday()).To(Or(Equal(time.Sunday), Equal(time.Friday)))
+		}
+		Expect(c.Status.Selector).To(Equal("batch.acme.com/crontab=my-new-cron-object"))
+	})
+
+	It("makes one Job for a slot, and tells of it", func() {
+		c := created(cronTab(func(c *v1alpha1.CronTab) { c.Spec.Replicas = 3 }))
+		slot := c.Status.NextRuns[0]
+		now.SetTime(slot.Add(-time.Millisecond))
+		poke(c)
+		Consistently(jobs).WithArguments(c).Should(BeEmpty())
+
+		name := come(c)
+		Expect(jobs(c)).To(Equal([]string{name}))
+		j := job(c, name)
+		Expect(metav1.IsControlledBy(j, c)).To(BeTrue())
+		Expect(*j.Spec.CompletionMode).To(Equal(batchv1.IndexedCompletion))
+		Expect([]int32{*j.Spec.Completions, *j.Spec.Parallelism}).To(Equal([]int32{3, 3}))
+		Expect(j.Annotations).To(HaveKeyWithValue("batch.acme.com/slot", slot.UTC().Format(time.RFC3339)))
+		Expect(j.Spec.Template.Labels).To(HaveKeyWithValue("batch.acme.com/crontab", "report"))
+		Expect(active(c)).To(Equal([]string{name}))
+		Expect([]int32{c.Status.ActiveRuns, c.Status.Replicas}).To(Equal([]int32{1, 3}))
+		Expect(c.Status.LastRun.Job).To(Equal(name))
+		Expect(c.Status.LastRun.Slot.Equal(&slot)).To(BeTrue())
+		Expect(c.Status.LastRun.Outcome).To(Equal(v1alpha1.OutcomeRunning))
+		Expect(c.Status.NextRuns[0].Time).To(BeTemporally("==", slot.Add(10*time.Minute)))
+		Expect(ready(c)).To(Equal("True Ready"))
+		Eventually(eventsOf(c)).Should(ContainElement("Normal Started"))
+
+		end(c, name, true)
+		Eventually(active).WithArguments(c).Should(BeEmpty())
+		Expect(c.Status.LastRun.Outcome).To(Equal(v1alpha1.OutcomeSucceeded))
+		Expect(c.Status.LastSuccess).NotTo(BeNil())
+		Expect(c.Status.Replicas).To(BeZero())
+	})
+
+	It("fires at its second, and not before, by the real clock", func() {
+		op.Stop()
+		DeferCleanup(func() { op.Start() })
+		startOperator(func(o *operator.Options) { o.Clock = nil })
+		c := created(cronTab(with(v1alpha1.ConcurrencyAllow), func(c *v1alpha1.CronTab) {
+			c.Spec.CronSpec, c.Spec.MissedRuns.Policy = "* * * * *", v1alpha1.MissedRunAll // however busy the machine is
+		}))
+		slot := c.Status.NextRuns[0]
+		Eventually(jobs, "100s").WithArguments(c).Should(ContainElement(nameOf(c, slot.Time)))
+		at := job(c, nameOf(c, slot.Time)).CreationTimestamp
+		AddReportEntry("delay", at.Sub(slot.Time))
+		Expect(at.Time).NotTo(BeTemporally("<", slot.Time))
+	})
+
+	DescribeTable("meets a slot while a run goes on, with the policy", func(p v1alpha1.ConcurrencyPolicy, check func(c *v1alpha1.CronTab, first, second string)) {
+		c := created(cronTab(with(p)))
+		first := come(c)
+		second := come(c)
+		check(c, first, second)
+	},
+		Entry("Forbid: it is skipped", v1alpha1.ConcurrencyForbid, func(c *v1alpha1.CronTab, first, _ string) {
+			Expect(jobs(c)).To(ConsistOf(first))
+			Expect(c.Status.Skipped).To(BeEquivalentTo(1))
+			Eventually(eventsOf(c)).Should(ContainElement("Warning Skipped"))
+			end(c, first, true)
+			Eventually(active).WithArguments(c).Should(BeEmpty())
+			Expect(jobs(c)).To(ConsistOf(first))
+		}),
+		Entry("Allow: it is started beside", v1alpha1.ConcurrencyAllow, func(c *v1alpha1.CronTab, first, second string) {
+			Expect(jobs(c)).To(ConsistOf(first, second))
+			Expect(active(c)).To(ConsistOf(first, second))
+			Expect(c.Status.Replicas).To(BeEquivalentTo(2))
+		}),
+		Entry("Replace: the run is stopped, and the next one started when it is gone", v1alpha1.ConcurrencyReplace, func(c *v1alpha1.CronTab, _, second string) {
+			Eventually(active).WithArguments(c).Should(ConsistOf(second))
+			Expect(jobs(c)).To(ConsistOf(second))
+			Expect(c.Status.Ledger.Queue).To(BeEmpty())
+		}),
+		Entry("Queue: it waits, and is started when the run has ended", v1alpha1.ConcurrencyQueue, func(c *v1alpha1.CronTab, first, second string) {
+			Expect(jobs(c)).To(ConsistOf(first))
+			Expect(c.Status.Ledger.Queue).To(HaveLen(1))
+			Eventually(eventsOf(c)).Should(ContainElement("Normal Queued"))
+			end(c, first, false)
+			Eventually(active).WithArguments(c).Should(ConsistOf(second))
+			Expect(c.Status.Ledger.Queue).To(BeEmpty())
+		}),
+	)
+
+	DescribeTable("whose three slots came while the operator was away runs, with the policy", func(missed v1alpha1.MissedRuns, started, waiting, lost int) {
+		c := created(cronTab(func(c *v1alpha1.CronTab) { c.Spec.MissedRuns = missed }))
+		op.Stop()
+		now.SetTime(c.Status.NextRuns[2].Add(5 * time.Minute))
+		op.Start()
+		last := c.Status.NextRuns[2].UTC()
+		Eventually(settledUntil).WithArguments(c).Should(BeTemporally("==", last))
+		Expect(jobs(c)).To(HaveLen(started))
+		Expect(c.Status.Ledger.Queue).To(HaveLen(waiting))
+		Expect(c.Status.Missed).To(BeEquivalentTo(lost))
+		if lost > 0 {
+			Eventually(eventsOf(c)).Should(ContainElement("Warning Missed"))
+		}
+		for range waiting {
+			running := active(c)
+			end(c, running[0], true)
+			Eventually(active).WithArguments(c).ShouldNot(Equal(running))
+		}
+		Eventually(jobs).WithArguments(c).Should(HaveLen(started + waiting))
+		Consistently(jobs).WithArguments(c).Should(HaveLen(started + waiting))
+	},
+		Entry("RunLatest: the latest", v1alpha1.MissedRuns{Policy: v1alpha1.MissedRunLatest}, 1, 0, 2),
+		Entry("Skip: none", v1alpha1.MissedRuns{Policy: v1alpha1.MissedSkip}, 0, 0, 3),
+		Entry("RunAll: all, one after the other", v1alpha1.MissedRuns{Policy: v1alpha1.MissedRunAll}, 1, 2, 0),
+		Entry("RunAll with a cap: so many", v1alpha1.MissedRuns{Policy: v1alpha1.MissedRunAll, Max: 2}, 1, 1, 1),
+	)
+
+	It("is started once by two operators that overlap", func() {
+		c := created(cronTab(with(v1alpha1.ConcurrencyAllow)))
+		second := startOperator()
+		for range 5 {
+			name := come(c)
+			Expect(jobs(c)).To(ContainElement(name))
+		}
+		poke(c)
+		Consistently(jobs).WithArguments(c).Should(HaveLen(5))
+		Expect(second.Wire.Writes()).NotTo(BeEmpty(), "the second operator did nothing")
+		made := 0
+		list := &batchv1.JobList{}
+		Expect(admin.List(ctx, list, client.InNamespace(c.Namespace))).To(Succeed())
+		for _, j := range list.Items {
+			made += int(j.Generation)
+		}
+		Expect(made).To(Equal(5), "a Job was changed after it was made")
+	})
+
+	It("is not run again when the clock is set back", func() {
+		c := created(cronTab(with(v1alpha1.ConcurrencyAllow)))
+		first := come(c)
+		now.SetTime(now.Now().Add(-15 * time.Minute))
+		poke(c)
+		Consistently(jobs).WithArguments(c).Should(ConsistOf(first))
+		second := come(c)
+		Expect(jobs(c)).To(ConsistOf(first, second))
+	})
+
+	It("makes up for nothing after an edit, or after half a year of suspension", func() {
+		c := created(cronTab(func(c *v1alpha1.CronTab) { c.Spec.Suspend = true }))
+		Expect(ready(c)).To(Equal("True Suspended"))
+		Expect(c.Status.NextRuns).To(BeEmpty())
+		now.SetTime(now.Now().AddDate(0, 6, 0))
+		change(c, func(c *v1alpha1.CronTab) { c.Spec.Suspend = false })
+		Eventually(ready).WithArguments(c).Should(Equal("True Ready"))
+		Expect(jobs(c)).To(BeEmpty())
+		Expect(c.Status.Missed).To(BeZero())
+
+		now.SetTime(c.Status.NextRuns[0].Add(-time.Second))
+		change(c, func(c *v1alpha1.CronTab) { c.Spec.CronSpec = "* * * * *" })
+		Eventually(func() string { ready(c); return c.Status.Schedule }).Should(Equal("* * * * *"))
+		Expect(jobs(c)).To(BeEmpty())
+		Expect(come(c)).To(BeElementOf(jobs(c)))
+	})
+
+	It("is started by hand once for each request, which is recorded", func() {
+		c := created(cronTab(func(c *v1alpha1.CronTab) { c.Spec.Suspend = true }))
+		annotate(c, "batch.acme.com/run-now", "incident-4711", client.FieldOwner("kubectl-sam"))
+		Eventually(active).WithArguments(c).Should(HaveLen(1))
+		first := active(c)[0]
+		Expect(first).To(HavePrefix("report-run-"))
+		Expect(c.Status.RunNow.Request).To(Equal("incident-4711"))
+		Expect(c.Status.RunNow.By).To(Equal("kubectl-sam"))
+		Expect(c.Status.RunNow.At.Time).To(BeTemporally("~", time.Now(), 5*time.Minute))
+		Expect(c.Status.RunNow.Job).To(Equal(first))
+		Expect(job(c, first).Annotations).To(HaveKeyWithValue("batch.acme.com/run-now", "incident-4711"))
+
+		annotate(c, "batch.acme.com/run-now", "another", client.FieldOwner("others"))
+		Eventually(func() string { Expect(reload(c)).To(Succeed()); return c.Status.RunNow.Request }).Should(Equal("another"))
+		Expect(c.Status.RunNow.Job).To(BeEmpty(), "with Forbid it waits")
+		Eventually(eventsOf(c)).Should(ContainElement("Normal Queued"))
+		Expect(admin.Patch(ctx, c, client.RawPatch(client.Merge.Type(), []byte(`{"metadata":{"annotations":null}}`)))).To(Succeed())
+		end(c, first, true)
+		Eventually(active).WithArguments(c).Should(And(HaveLen(1), Not(ContainElement(first))))
+		Expect(c.Status.RunNow.Job).To(Equal(active(c)[0]))
+		Expect(c.Status.RunNow.By).To(Equal("others"))
+		op.Restart()
+		poke(c)
+		Consistently(jobs).WithArguments(c).Should(HaveLen(2))
+	})
+
+	It("keeps so many ended runs, by count and by age, and their pods go with the others", func() {
+		c := created(cronTab(func(c *v1alpha1.CronTab) {
+			c.Spec.History = v1alpha1.History{Succeeded: new(int32(1)), Failed: new(int32(0)), MaxAge: &metav1.Duration{Duration: time.Hour}}
+		}))
+		ran := func(success bool) string {
+			name := come(c)
+			end(c, name, success)
+			Eventually(active).WithArguments(c).Should(BeEmpty())
+			return name
+		}
+		first := ran(true)
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "of-first", Namespace: c.Namespace, OwnerReferences: []metav1.OwnerReference{
+			*metav1.NewControllerRef(job(c, first), batchv1.SchemeGroupVersion.WithKind("Job")),
+		}}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
+		Expect(admin.Create(ctx, pod)).To(Succeed())
+		Expect(jobs(c)).To(ConsistOf(first))
+		second := ran(true)
+		Eventually(jobs).WithArguments(c).Should(ConsistOf(second))
+		Eventually(gone(pod)).Should(Succeed())
+		ran(false)
+		Eventually(jobs).WithArguments(c).Should(ConsistOf(second))
+		now.SetTime(now.Now().Add(40 * time.Minute))
+		Expect(jobs(c)).To(ConsistOf(second))
+		change(c, func(c *v1alpha1.CronTab) { c.Spec.Suspend = true })
+		now.SetTime(now.Now().Add(21 * time.Minute))
+		poke(c)
+		Eventually(jobs).WithArguments(c).Should(BeEmpty())
+	})
+
+	It("is not Ready after a run that failed, until one succeeds", func() {
+		c := created(cronTab())
+		first := come(c)
+		end(c, first, false)
+		Eventually(ready).WithArguments(c).Should(Equal("False RunFailed"))
+		Expect(c.Status.LastRun.Outcome).To(Equal(v1alpha1.OutcomeFailed))
+		Eventually(eventsOf(c)).Should(ContainElement("Warning Failed"))
+		second := come(c)
+		Expect(ready(c)).To(Equal("False RunFailed"), "it goes on")
+		end(c, second, true)
+		Eventually(ready).WithArguments(c).Should(Equal("True Ready"))
+	})
+
+	It("goes on when somebody deletes a run", func() {
+		c := created(cronTab(with(v1alpha1.ConcurrencyQueue)))
+		first := come(c)
+		second := come(c)
+		Expect(admin.Delete(ctx, job(c, first), client.PropagationPolicy(metav1.DeletePropagationBackground))).To(Succeed())
+		Eventually(active).WithArguments(c).Should(ConsistOf(second))
+		Expect(admin.Delete(ctx, job(c, second), client.PropagationPolicy(metav1.DeletePropagationBackground))).To(Succeed())
+		Eventually(active).WithArguments(c).Should(BeEmpty())
+		Expect(c.Status.LastRun.Outcome).To(Equal(v1alpha1.OutcomeStopped))
+		Expect(jobs(c)).To(BeEmpty(), "what was deleted is not made again")
+	})
+
+	It("is scaled from one to ten pods, and not beyond", func() {
+		c := created(cronTab())
+		scale := func(n int32) error {
+			return admin.SubResource("scale").Update(ctx, c, client.WithSubResourceBody(&autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: n}}))
+		}
+		Expect(scale(4)).To(Succeed())
+		Expect(reload(c)).To(Succeed())
+		Expect(*job(c, come(c)).Spec.Parallelism).To(BeEquivalentTo(4))
+		for _, n := range []int32{0, 11} {
+			Expect(scale(n)).NotTo(Succeed())
+		}
+		now := &autoscalingv1.Scale{}
+		Expect(admin.SubResource("scale").Get(ctx, c, now)).To(Succeed())
+		Expect(now.Status).To(Equal(autoscalingv1.ScaleStatus{Replicas: 4, Selector: "batch.acme.com/crontab=report"}))
+	})
+
+	It("may have a name of 253 characters", func() {
+		c := cronTab(func(c *v1alpha1.CronTab) {
+			c.Name, c.Spec.Replicas = strings.Repeat("a", 61)+strings.Repeat("."+strings.Repeat("b", 63), 3), 10
+		})
+		created(c)
+		now.SetTime(c.Status.NextRuns[0].Time)
+		poke(c)
+		Eventually(jobs).WithArguments(c).Should(HaveLen(1))
+		Expect(validation.IsDNS1123Label(jobs(c)[0] + "-9")).To(BeEmpty())
+		Expect(jobs(c)[0]).To(HaveSuffix(c.Status.NextRuns[0].UTC().Format("-200601021504")))
+		Eventually(ready).WithArguments(c).Should(Equal("True Ready"))
+	})
+})

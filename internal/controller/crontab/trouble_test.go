@@ -1,0 +1,200 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package crontab_test
+
+import (
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
+	"github.com/acme/platform-operator/internal/operator"
+)
+
+var _ = Describe("A CronTab in trouble", Ordered, ContinueOnFailure, func() {
+	BeforeAll(func() { startOperator() })
+	BeforeEach(func() { now.SetTime(time.Now()) })
+
+	DescribeTable("that the schema lets in says what is wrong, and recovers", func(spec, zone, says string) {
+		c := cronTab(func(c *v1alpha1.CronTab) { c.Spec.CronSpec, c.Spec.TimeZone = spec, zone })
+		Expect(admin.Create(ctx, c)).To(Succeed())
+		Eventually(ready).WithArguments(c).Should(Equal("False InvalidSchedule"))
+		Expect(message(c)).To(ContainSubstring(says))
+		change(c, func(c *v1alpha1.CronTab) { c.Spec.CronSpec, c.Spec.TimeZone = "5 0 * * *", "Europe/Berlin" })
+		Eventually(ready).WithArguments(c).Should(Equal("True Ready"))
+	},
+		Entry("an hour that is none", "5 24 * * *", "", `hour "24"`),
+		Entry("a range that runs backwards", "5 3-1 * * *", "", "runs backwards"),
+		Entry("a time zone that is none", "5 0 * * *", "Europe/Bielefeld", `there is no time zone "Europe/Bielefeld"`),
+	)
+
+	DescribeTable("makes up for nothing once it makes sense", func(before string) {
+		c := cronTab(func(c *v1alpha1.CronTab) { c.Spec.CronSpec = before })
+		Expect(admin.Create(ctx, c)).To(Succeed())
+		Eventually(ready).WithArguments(c).Should(BeElementOf("True Ready", "False InvalidSchedule"))
+		change(c, func(c *v1alpha1.CronTab) { c.Spec.CronSpec = "*/10 24 * * *" })
+		Eventually(ready).WithArguments(c).Should(Equal("False InvalidSchedule"))
+		now.SetTime(now.Now().Add(time.Hour))
+		change(c, func(c *v1alpha1.CronTab) { c.Spec.CronSpec = "*/10 * * * *" })
+		Eventually(ready).WithArguments(c).Should(Equal("True Ready"))
+		Expect(jobs(c)).To(BeEmpty())
+		Expect(c.Status.Missed).To(BeZero())
+	},
+		Entry("having made sense before", "*/10 * * * *"),
+		Entry("for the first time", "*/10 25 * * *"),
+	)
+
+	It("that never fires is accepted and says so", func() {
+		c := created(cronTab(func(c *v1alpha1.CronTab) { c.Spec.CronSpec = "0 0 30 2 *" }))
+		Expect(ready(c)).To(Equal("True NeverFires"))
+		Expect(c.Status.NextRuns).To(BeEmpty())
+		Eventually(eventsOf(c)).Should(ContainElement("Normal NeverFires"))
+	})
+
+	It("is refused by the webhook at once", func() {
+		startOperator(func(o *operator.Options) { o.WebhookPort = 0 })
+		c := cronTab(func(c *v1alpha1.CronTab) { c.Spec.TimeZone = "Europe/Bielefeld" })
+		Expect(admin.Create(ctx, c)).To(MatchError(ContainSubstring(`spec.timeZone: Invalid value: "Europe/Bielefeld"`)))
+		c.Spec.TimeZone = "Europe/Berlin"
+		Expect(admin.Create(ctx, c)).To(Succeed())
+		patch := client.RawPatch(client.Merge.Type(), []byte(`{"spec":{"cronSpec":"5 24 * * *"}}`))
+		Expect(admin.Patch(ctx, c, patch)).To(MatchError(ContainSubstring(`hour "24"`)))
+	})
+
+	It("leaves somebody else's Job of the wanted name alone", func() {
+		c := created(cronTab())
+		foreign := &batchv1.Job{
+			ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: nameOf(c, c.Status.NextRuns[0].Time)},
+			Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+				RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "theirs"}},
+			}}},
+		}
+		Expect(admin.Create(ctx, foreign)).To(Succeed())
+		now.SetTime(c.Status.NextRuns[0].Time)
+		poke(c)
+		Eventually(ready).WithArguments(c).Should(Equal("False NameTaken"))
+		Expect(job(c, foreign.Name).ResourceVersion).To(Equal(foreign.ResourceVersion))
+		Expect(admin.Delete(ctx, foreign, client.PropagationPolicy(metav1.DeletePropagationBackground))).To(Succeed())
+		poke(c)
+		Eventually(active).WithArguments(c).Should(ConsistOf(foreign.Name))
+	})
+
+	It("learns how runs ended also while the next one is refused", func() {
+		c := created(cronTab(with(v1alpha1.ConcurrencyAllow)))
+		first := come(c)
+		change(c, func(c *v1alpha1.CronTab) {
+			c.Spec.VolumeMounts = []corev1.VolumeMount{{Name: "nowhere", MountPath: "/data"}}
+		})
+		now.SetTime(c.Status.NextRuns[0].Time)
+		poke(c)
+		Eventually(ready).WithArguments(c).Should(Equal("False JobRefused"))
+		end(c, first, true)
+		Eventually(active).WithArguments(c).Should(BeEmpty())
+		Expect(c.Status.LastRun.Outcome).To(Equal(v1alpha1.OutcomeSucceeded))
+		Expect(ready(c)).To(Equal("False JobRefused"))
+	})
+
+	It("says why the API server refuses its Job, and starts it when that is mended", func() {
+		c := created(cronTab(func(c *v1alpha1.CronTab) {
+			c.Spec.VolumeMounts = []corev1.VolumeMount{{Name: "nowhere", MountPath: "/data"}}
+		}))
+		slot := c.Status.NextRuns[0]
+		now.SetTime(slot.Time)
+		poke(c)
+		Eventually(ready).WithArguments(c).Should(Equal("False JobRefused"))
+		Expect(message(c)).To(ContainSubstring("volumeMounts[0].name"))
+		change(c, func(c *v1alpha1.CronTab) { c.Spec.VolumeMounts = nil })
+		Eventually(active).WithArguments(c).Should(ConsistOf(nameOf(c, slot.Time)))
+		Eventually(ready).WithArguments(c).Should(Equal("True Ready"))
+	})
+})
+
+// remove deletes a CronTab. The API server takes the time of that from its own clock.
+func remove(c *v1alpha1.CronTab) {
+	GinkgoHelper()
+	now.SetTime(time.Now())
+	Expect(admin.Delete(ctx, c)).To(Succeed())
+}
+
+var _ = Describe("A CronTab that is deleted", Ordered, ContinueOnFailure, func() {
+	BeforeAll(func() { startOperator() })
+	BeforeEach(func() { now.SetTime(time.Now()) })
+
+	It("goes at once when nothing goes on, and its ended runs go with it", func() {
+		c := created(cronTab())
+		j := job(c, come(c))
+		end(c, j.Name, true)
+		Eventually(active).WithArguments(c).Should(BeEmpty())
+		remove(c)
+		Eventually(gone(c)).Should(Succeed())
+		// The garbage collector looks for kinds that are new to it every 30 seconds.
+		Eventually(gone(j), "3m").Should(Succeed())
+	})
+
+	It("stops what goes on first", func() {
+		c := created(cronTab())
+		j := job(c, come(c))
+		remove(c)
+		Eventually(gone(c)).Should(Succeed())
+		Expect(gone(j)()).To(Succeed())
+	})
+
+	It("awaits what goes on when told so, until told otherwise", func() {
+		c := created(cronTab(func(c *v1alpha1.CronTab) {
+			c.Spec.DeletionPolicy, c.Spec.ConcurrencyPolicy = v1alpha1.DeletionAwait, v1alpha1.ConcurrencyAllow
+		}))
+		first, second := come(c), come(c)
+		remove(c)
+		Eventually(ready).WithArguments(c).Should(Equal("False RunsGoingOn"))
+		Expect(message(c)).To(And(ContainSubstring("2 runs"), ContainSubstring("set it to Stop")))
+		end(c, first, true)
+		Eventually(func() string { ready(c); return message(c) }).Should(ContainSubstring("1 runs"))
+		Expect(jobs(c)).To(ConsistOf(first, second))
+		change(c, func(c *v1alpha1.CronTab) { c.Spec.DeletionPolicy = v1alpha1.DeletionStop })
+		Eventually(gone(c)).Should(Succeed())
+	})
+
+	It("goes when all that it awaits has ended", func() {
+		c := created(cronTab(func(c *v1alpha1.CronTab) { c.Spec.DeletionPolicy = v1alpha1.DeletionAwait }))
+		name := come(c)
+		remove(c)
+		Eventually(ready).WithArguments(c).Should(Equal("False RunsGoingOn"))
+		end(c, name, false)
+		Eventually(gone(c)).Should(Succeed())
+	})
+
+	It("does not wait for ever for what cannot be stopped", func() {
+		c := created(cronTab())
+		j := job(c, come(c))
+		j.Finalizers = append(j.Finalizers, "test.example.com/stuck")
+		Expect(admin.Update(ctx, j)).To(Succeed())
+		remove(c)
+		Eventually(ready).WithArguments(c).Should(Equal("False RunsGoingOn"))
+		Expect(message(c)).To(ContainSubstring("5m0s after its deletion"))
+		now.SetTime(c.DeletionTimestamp.Add(5 * time.Minute))
+		nudge := client.RawPatch(client.Merge.Type(), []byte(`{"metadata":{"annotations":{"test/poke":"late"}}}`))
+		Expect(client.IgnoreNotFound(admin.Patch(ctx, c, nudge))).To(Succeed()) // the Job's own end may have woken it already
+		Eventually(gone(c)).Should(Succeed())
+		Expect(job(c, j.Name).DeletionTimestamp).NotTo(BeNil())
+		Expect(admin.Patch(ctx, j, client.RawPatch(client.Merge.Type(), []byte(`{"metadata":{"finalizers":null}}`)))).To(Succeed())
+	})
+})

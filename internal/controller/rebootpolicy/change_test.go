@@ -1,0 +1,236 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package rebootpolicy_test
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	"github.com/acme/platform-operator/internal/external/sqldb"
+	"github.com/acme/platform-operator/internal/testenv"
+)
+
+var _ = Describe("A change of the value", Ordered, func() {
+	var (
+		w  *world
+		ns string
+		d  *appsv1.Deployment
+	)
+
+	BeforeAll(func() { w = newWorld() })
+	BeforeEach(func() {
+		ns = namespace()
+		d = create(deployment(ns, "web"))
+		w.holds(ns, "the-first-value")
+	})
+
+	It("restarts the target once, and says why without the value", func() {
+		p := watching(policy(ns, "p"))
+		other := create(deployment(ns, "other"))
+		Expect(templates(d)).To(Equal(int64(1)))
+		source, watch := w.asked(ns)
+		Expect(source).To(Equal(sqldb.Source{Type: sqldb.Postgres, Host: ns, Port: 5432, Database: "app", User: "app", Password: "the-password"}))
+		Expect(watch).To(Equal(sqldb.Watch{Table: "settings", Column: "value"}))
+
+		w.holds(ns, "the-second-value")
+		w.polled(p)
+		Eventually(restarts(p)).Should(Equal(int64(1)))
+		Expect(marks(d)).To(HaveKey(mark + "p"))
+		Expect(templates(d)).To(Equal(int64(2)))
+		Eventually(eventsOf(p)).Should(ContainElement("Restarting: postgres/app/settings.value changed"))
+		Eventually(eventsOf(d)).Should(ContainElement("Restarted: postgres/app/settings.value changed (rebootpolicy p)"))
+		Expect(p.Status.History).To(HaveLen(1))
+		Expect(p.Status.History[0].Reason).To(Equal("ValueChanged"))
+		Expect(p.Status.History[0].Outcome).To(Equal(common.OutcomeRestarted))
+		Expect(p.Status.ValueType).To(Equal("text"))
+		Expect(everything(p, d)).NotTo(Or(ContainSubstring("-value"), ContainSubstring("the-password")))
+
+		for range 3 {
+			w.polled(p)
+			Expect(restarts(p)()).To(Equal(int64(1)))
+		}
+		Expect(templates(d)).To(Equal(int64(2)))
+		Expect(templates(other)).To(Equal(int64(1)))
+	})
+
+	It("is counted, and so are readings", func() {
+		before := counted("platform_operator_database_polls_total", "postgres", "Value")
+		failed := counted("platform_operator_database_polls_total", "postgres", "NoRow")
+		restarted := counted("platform_operator_restarts_total", "rebootpolicy")
+		p := watching(policy(ns, "p"))
+		w.fails(ns, sqldb.NoRow)
+		w.polled(p)
+		Eventually(ready(p)).Should(Equal("False NoRow"))
+		w.holds(ns, "another")
+		w.polled(p)
+		Eventually(restarts(p)).Should(Equal(int64(1)))
+		Expect(counted("platform_operator_database_polls_total", "postgres", "Value")).To(BeNumerically(">=", before+2))
+		Expect(counted("platform_operator_database_polls_total", "postgres", "NoRow")).To(BeNumerically(">=", failed+1))
+		Expect(counted("platform_operator_database_poll_seconds", "postgres")).To(BeNumerically(">=", before+failed+3))
+		Expect(counted("platform_operator_restarts_total", "rebootpolicy")).To(Equal(restarted + 1))
+	})
+
+	It("is one for NULL, for an empty text, and back to an earlier value", func() {
+		p := watching(policy(ns, "p"))
+		for i, v := range []sqldb.Value{
+			{Kind: sqldb.KindText, Null: true},
+			{Kind: sqldb.KindText},
+			{Kind: sqldb.KindText, Text: "NULL"},
+			{Kind: sqldb.KindUnknown, Null: true},
+			{Kind: sqldb.KindText, Text: "the-first-value"},
+		} {
+			w.gives(ns, v)
+			w.polled(p)
+			Eventually(restarts(p)).Should(Equal(int64(i + 1)))
+		}
+		Expect(templates(d)).To(Equal(int64(6)))
+	})
+
+	It("restarts what the selector selects", func() {
+		p := watching(policy(ns, "p", func(s *v1alpha1.RebootPolicySpec) {
+			s.Target, s.PodSelector = nil, map[string]v1alpha1.LabelValue{"app": "web"}
+		}))
+		other := create(deployment(ns, "other"))
+		w.holds(ns, "another")
+		w.polled(p)
+		Eventually(restarts(p)).Should(Equal(int64(1)))
+		Expect(templates(d)).To(Equal(int64(2)))
+		Expect(templates(other)).To(Equal(int64(1)))
+	})
+
+	It("is none when the value is back before the debounce is over", func() {
+		p := watching(policy(ns, "p", func(s *v1alpha1.RebootPolicySpec) {
+			s.Interval, s.Restart.Debounce = at(time.Minute), at(time.Hour)
+		}))
+		w.holds(ns, "another")
+		w.polled(p)
+		Eventually(restarts(p)).Should(Equal(int64(-1)))
+		Expect(p.Status.Pending.Reason).To(Equal("Debounce"))
+		w.holds(ns, "the-first-value")
+		w.polled(p)
+		Eventually(restarts(p)).Should(Equal(int64(0)))
+		w.clock.SetTime(w.clock.Now().Add(2 * time.Hour))
+		w.polled(p)
+		Expect(restarts(p)()).To(BeZero())
+		Expect(templates(d)).To(Equal(int64(1)))
+	})
+
+	It("is not seen when the value is back before it is read", func() {
+		p := watching(policy(ns, "p"))
+		w.holds(ns, "another")
+		w.holds(ns, "the-first-value")
+		w.polled(p)
+		poke(p)
+		Expect(restarts(p)()).To(BeZero())
+	})
+
+	It("is none when the policy watches something else", func() {
+		p := watching(policy(ns, "p"))
+		w.holds(ns, "another")
+		change(p, func(p *v1alpha1.RebootPolicy) { p.Spec.Watch = v1alpha1.Watch{Query: "SELECT 1"} })
+		Eventually(ready(p)).Should(Equal("True Ready"))
+		Eventually(eventsOf(p)).Should(ContainElement(HavePrefix("WatchChanged: ")))
+		_, watch := w.asked(ns)
+		Expect(watch.Query).To(Equal("SELECT 1"))
+		Expect(restarts(p)()).To(BeZero())
+		Expect(templates(d)).To(Equal(int64(1)))
+
+		By("changing the value that is now watched")
+		w.holds(ns, "a-third")
+		w.polled(p)
+		Eventually(restarts(p)).Should(Equal(int64(1)))
+		Expect(templates(d)).To(Equal(int64(2)))
+	})
+
+	It("is none when the type changes, but one afterwards", func() {
+		w.gives(ns, sqldb.Value{Kind: sqldb.KindInteger, Text: "5"})
+		p := watching(policy(ns, "p"))
+		w.gives(ns, sqldb.Value{Kind: sqldb.KindText, Text: "five"})
+		w.polled(p)
+		Eventually(eventsOf(p)).Should(ContainElement(HavePrefix("TypeChanged: the type of the value has changed from integer to text")))
+		Eventually(func() string { Expect(reload(p)).To(Succeed()); return p.Status.ValueType }).Should(Equal("text"))
+		Expect(restarts(p)()).To(BeZero())
+		w.gives(ns, sqldb.Value{Kind: sqldb.KindText, Text: "six"})
+		w.polled(p)
+		Eventually(restarts(p)).Should(Equal(int64(1)))
+		Expect(templates(d)).To(Equal(int64(2)))
+	})
+
+	It("while the operator is away is exactly one restart when it is back", func() {
+		p := watching(policy(ns, "p"))
+		w.operator.Stop()
+		w.holds(ns, "another")
+		w.operator.Start()
+		Eventually(restarts(p)).Should(Equal(int64(1)))
+		Expect(templates(d)).To(Equal(int64(2)))
+	})
+
+	It("is none when the operator is started again, and nothing is written", func() {
+		p := watching(policy(ns, "p"))
+		Expect(reload(p)).To(Succeed())
+		for range 3 {
+			w.operator.Stop()
+			w.operator.Wire.Forget()
+			before := w.readsOf(ns)()
+			w.operator.Start()
+			Eventually(w.readsOf(ns)).Should(BeNumerically(">", before))
+			w.clock.SetTime(w.clock.Now().Add(2 * time.Hour))
+			w.operator.Stop()
+			Expect(w.operator.Wire.Writes(func(x testenv.Write) bool { return x.For(ns) })).To(BeEmpty())
+			w.operator.Start()
+		}
+		Expect(templates(d)).To(Equal(int64(1)))
+	})
+
+	It("restarts once although the status cannot be written for a while", func() {
+		p := watching(policy(ns, "p"))
+		w.operator.Wire.Inject(testenv.Fault{
+			Match: func(x testenv.Write) bool { return x.For(ns) && x.Method == http.MethodPatch }, Count: 7, Lost: true,
+		})
+		DeferCleanup(w.operator.Wire.Heal)
+		w.holds(ns, "another")
+		w.clock.SetTime(w.clock.Now().Add(2 * time.Hour))
+		change(p, func(p *v1alpha1.RebootPolicy) { p.Spec.Restart.MinInterval = at(1) })
+		Eventually(restarts(p)).Should(Equal(int64(1)))
+		Expect(templates(d)).To(Equal(int64(2)))
+	})
+
+	It("is waited for until a window opens, and never when none does", func() {
+		p := create(policy(ns, "never", func(s *v1alpha1.RebootPolicySpec) {
+			s.Restart.Windows = []common.RestartWindow{{Schedule: "0 0 30 2 *", Duration: metav1.Duration{Duration: time.Hour}}}
+		}))
+		Eventually(ready(p)).Should(Equal("False WindowNeverOpens"))
+		p = watching(policy(ns, "later", func(s *v1alpha1.RebootPolicySpec) {
+			month := (int(w.clock.Now().Month())+5)%12 + 1
+			s.Restart.Windows = []common.RestartWindow{{Schedule: fmt.Sprintf("0 0 1 %d *", month), Duration: metav1.Duration{Duration: time.Hour}}}
+		}))
+		w.holds(ns, "another")
+		w.polled(p)
+		Eventually(restarts(p)).Should(Equal(int64(-1)))
+		Expect(p.Status.Pending.Reason).To(Equal("OutsideWindow"))
+		Expect(p.Status.Pending.NotBefore.Time).To(BeTemporally(">", w.clock.Now()))
+		Expect(templates(d)).To(Equal(int64(1)))
+	})
+})

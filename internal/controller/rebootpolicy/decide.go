@@ -1,0 +1,105 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package rebootpolicy
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"hash/fnv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
+	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/external/sqldb"
+)
+
+// nextReading is when a value is to be read that was read last at a time. Every object has a moment of its
+// own in the interval, so that objects that were made together do not read together, and keeps it whatever
+// is restarted. The first reading, which is at once, may come shortly before that moment; then it is skipped.
+func nextReading(last time.Time, interval time.Duration, uid types.UID) time.Time {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(uid)) // a hash takes everything
+	const moments = 1 << 20
+	phase := interval / moments * time.Duration(h.Sum32()%moments)
+	next := last.Add(interval - (time.Duration(last.UnixNano())-phase)%interval)
+	if next.Sub(last) < interval/2 {
+		next = next.Add(interval)
+	}
+	return next
+}
+
+// watchOf is which value is read.
+func watchOf(p *v1alpha1.RebootPolicy) sqldb.Watch {
+	w := p.Spec.Watch
+	return sqldb.Watch{Table: w.Table, Column: w.Column, Where: w.Where, Query: w.Query}
+}
+
+// identity stands for what is watched: another one means that values cannot be compared. Who reads it, and
+// how, is no part of it.
+func identity(p *v1alpha1.RebootPolicy) string {
+	s, w := p.Spec.Source, p.Spec.Watch
+	h := sha256.New()
+	for _, part := range []string{string(s.Type), s.Host, fmt.Sprint(s.EffectivePort()), s.Database, w.Table, w.Column, w.Where, w.Query} {
+		_ = binary.Write(h, binary.BigEndian, uint64(len(part))) // a hash takes everything
+		_, _ = h.Write([]byte(part))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// sourceName names what is watched in events and in the history.
+func sourceName(p *v1alpha1.RebootPolicy) string {
+	value := "query"
+	if w := p.Spec.Watch; w.Query == "" {
+		value = w.Table + "." + w.Column
+	}
+	return string(p.Spec.Source.Type) + "/" + p.Spec.Source.Database + "/" + value
+}
+
+// outcomeOf is what a reading without a value means: the source is to come back by itself, or a user has to
+// change something. In both cases it is read again in time, and nothing is restarted.
+func outcomeOf(fault *sqldb.Error) engine.Outcome {
+	const kept = ". The last value is kept, and nothing is restarted"
+	switch fault.Reason {
+	case sqldb.Unreachable, sqldb.TimedOut:
+		return engine.Wait(0, string(fault.Reason), fault.Message+kept)
+	default:
+		return engine.Block(string(fault.Reason), fault.Message+kept)
+	}
+}
+
+// before is what was told of this version of the spec before the operator was started: it still holds until
+// the value is read again.
+func before(p *v1alpha1.RebootPolicy) engine.Outcome {
+	conditions := p.Status.Conditions
+	was, stalled := meta.FindStatusCondition(conditions, ValueRead), meta.FindStatusCondition(conditions, engine.Stalled)
+	switch {
+	case was == nil || was.ObservedGeneration != p.Generation || was.Status == metav1.ConditionUnknown || was.Reason == ReasonCredentialsMissing:
+		return engine.Wait(0, ReasonReading, "the value is being read")
+	case was.Status == metav1.ConditionTrue:
+		return engine.Done().Saying(was.Message)
+	case stalled != nil && stalled.Reason == was.Reason:
+		return engine.Block(was.Reason, was.Message)
+	default:
+		return engine.Wait(0, was.Reason, was.Message)
+	}
+}

@@ -1,0 +1,279 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package rebootpolicy reconciles RebootPolicies: when a value in a database changes, it restarts the
+// application that depends on it, once.
+//
+// It makes and owns nothing. Values are read outside of the runs, so that a database that hangs holds up
+// nobody; of a value nothing is kept but a keyed hash. A database that cannot be asked restarts nothing,
+// and neither does one that is back with the same value.
+package rebootpolicy
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/external/sqldb"
+	"github.com/acme/platform-operator/internal/rollout"
+)
+
+// kindName is the controller's name, and part of the mark on pod templates.
+const kindName = "rebootpolicy"
+
+// The conditions of a RebootPolicy, in the order of its steps.
+const (
+	// Admitted: what is asked for may be done.
+	Admitted = "Admitted"
+	// UpToDate: the pods run with the value as it is, or a restart waits for its time.
+	UpToDate = "UpToDate"
+	// ValueRead: the last reading gave a value.
+	ValueRead = "ValueRead"
+)
+
+// The reasons of conditions and events beside those of sqldb and rollout.
+const (
+	// ReasonCredentialsMissing: the Secret with the credentials, or the certificate authorities, does not
+	// exist or lacks a key.
+	ReasonCredentialsMissing = "CredentialsMissing"
+	// ReasonReading: the value has not been read yet.
+	ReasonReading = "Reading"
+
+	reasonValueChanged = "ValueChanged"
+	eventRebased       = "WatchChanged"
+	eventTypeChanged   = "TypeChanged"
+	eventUnencrypted   = "Unencrypted"
+)
+
+// Options is what the kind needs beside the cluster.
+type Options struct {
+	// Namespace is the operator's own.
+	Namespace string
+	// Reader reads the values.
+	Reader sqldb.Reader
+	// MaxConcurrentReconciles is how many objects are worked on at once.
+	MaxConcurrentReconciles int
+	// RetryMax is the longest time between two tries after errors.
+	RetryMax time.Duration
+	// Clock is the time; nil is the real one.
+	Clock clock.PassiveClock
+}
+
+// +kubebuilder:rbac:groups="",namespace=system,resources=secrets,verbs=create
+// +kubebuilder:rbac:groups="",resources=pods,verbs=delete;list
+// +kubebuilder:rbac:groups="",resources=pods/eviction,verbs=create
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
+// +kubebuilder:rbac:groups=apps,resources=daemonsets,verbs=list;patch;watch
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=list;patch;watch
+// +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=list;patch;watch
+// +kubebuilder:rbac:groups=autoreboot.acme.com,resources=rebootpolicies,verbs=get;list;watch
+// +kubebuilder:rbac:groups=autoreboot.acme.com,resources=rebootpolicies/status,verbs=patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Register adds the kind to the manager.
+func Register(mgr ctrl.Manager, o Options) error {
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	recorder := mgr.GetEventRecorder(kindName)
+	k := kind{
+		restarter: rollout.New(rollout.Options{
+			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: o.Clock, Namespace: o.Namespace,
+			Event: func(about client.Object, eventType, reason, note string) {
+				recorder.Eventf(about.(runtime.Object), nil, eventType, reason, "Restart", "%s", note)
+			},
+		}),
+		poller:  newPoller(o.Reader, o.Clock),
+		secrets: newSecrets(mgr.GetClient(), mgr.GetAPIReader()),
+	}
+	if err := mgr.Add(k.poller); err != nil {
+		return fmt.Errorf("adding the poller: %w", err)
+	}
+	if err := rollout.ObservePending(kindName, o.Clock, pending(mgr.GetCache())); err != nil {
+		return err
+	}
+	var watches []engine.Watch[*v1alpha1.RebootPolicy]
+	for _, w := range rollout.Workloads() {
+		watches = append(watches, engine.Watch[*v1alpha1.RebootPolicy]{Of: w, UIDs: workloadUIDs, Concerns: concerns})
+	}
+	return engine.Register(mgr, &v1alpha1.RebootPolicy{}, engine.Config[*v1alpha1.RebootPolicy]{
+		Name:                    kindName,
+		References:              []engine.Reference[*v1alpha1.RebootPolicy]{{To: &corev1.Secret{}, Keys: secretsOf}},
+		Watches:                 watches,
+		Waker:                   k.poller.waker,
+		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
+		RetryMax:                o.RetryMax,
+		Clock:                   o.Clock,
+	}, k)
+}
+
+func workloadUIDs(p *v1alpha1.RebootPolicy) []types.UID {
+	uids := make([]types.UID, 0, len(p.Status.Workloads))
+	for _, r := range p.Status.Workloads {
+		uids = append(uids, r.UID)
+	}
+	return uids
+}
+
+func concerns(p *v1alpha1.RebootPolicy, changed client.Object) bool {
+	return rollout.Concerns(kindName, p, &p.Status.RestartStatus, changed)
+}
+
+// pending lists what is pending of all RebootPolicies.
+func pending(cache client.Reader) func(context.Context) ([]*common.PendingRestart, error) {
+	return func(ctx context.Context) ([]*common.PendingRestart, error) {
+		list := &v1alpha1.RebootPolicyList{}
+		if err := cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+			return nil, err
+		}
+		all := make([]*common.PendingRestart, 0, len(list.Items))
+		for i := range list.Items {
+			all = append(all, list.Items[i].Status.Pending)
+		}
+		return all, nil
+	}
+}
+
+type kind struct {
+	restarter *rollout.Restarter
+	poller    *poller
+	secrets   *secrets
+}
+
+// Steps is the whole life of a RebootPolicy.
+func (k kind) Steps(s engine.Scope[*v1alpha1.RebootPolicy]) []engine.Step {
+	r := &run{Scope: s, kind: k, req: requestFor(s.Obj)}
+	return []engine.Step{
+		engine.Step{Condition: Admitted, Run: r.admit}.Then(r.poll),
+		{Condition: UpToDate, Run: r.keepUpToDate},
+		{Condition: ValueRead, Run: r.reportReading},
+	}
+}
+
+// requestFor is what is to be restarted, and how.
+func requestFor(p *v1alpha1.RebootPolicy) rollout.Request {
+	req := rollout.Request{
+		Kind: kindName, Object: p, Policy: p.Spec.Restart, Status: &p.Status.RestartStatus, Reason: reasonValueChanged,
+	}
+	if t := p.Spec.Target; t != nil {
+		req.Target = &rollout.Target{Kind: t.Kind, Name: t.Name}
+	} else {
+		req.Selector = labels.SelectorFromSet(p.Selector())
+	}
+	return req
+}
+
+// run is one run of one object, with what its steps hand on.
+type run struct {
+	engine.Scope[*v1alpha1.RebootPolicy]
+	kind
+	req rollout.Request
+
+	answer *answer // nil when the database has not answered yet
+	fault  string  // why it was not asked
+}
+
+func (r *run) admit(context.Context) (engine.Outcome, error) {
+	if r.unencrypted() && r.Obj.Status.ObservedGeneration != r.Obj.Generation {
+		r.Event(corev1.EventTypeWarning, eventUnencrypted, "%s", unencrypted)
+	}
+	return r.restarter.Check(r.req), nil
+}
+
+// unencrypted is what everybody should know who turned encryption off.
+const unencrypted = "connections to the database are not encrypted, because source.tls.mode is Disable"
+
+func (r *run) unencrypted() bool {
+	return r.Obj.Spec.Source.TLS != nil && r.Obj.Spec.Source.TLS.Mode == v1alpha1.TLSDisable
+}
+
+// poll has the value read when it is time for that, and takes the last answer.
+func (r *run) poll(ctx context.Context) (engine.Outcome, error) {
+	source, fault, err := r.secrets.source(ctx, r.Obj)
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	if fault != "" {
+		r.fault = fault
+		return engine.Done(), nil // the Secret is watched
+	}
+	var next time.Duration
+	r.answer, next = r.poller.ask(client.ObjectKeyFromObject(r.Obj), r.Obj.UID, question{source, watchOf(r.Obj)}, r.Obj.EffectiveInterval())
+	out := engine.DoneUntil(next)
+	if r.unencrypted() {
+		out = out.Saying(unencrypted)
+	}
+	return out, nil
+}
+
+// keepUpToDate compares what was read with what the pods run with, and restarts what has to be restarted.
+func (r *run) keepUpToDate(ctx context.Context) (engine.Outcome, error) {
+	status := &r.Obj.Status
+	if watching := identity(r.Obj); status.Watching != watching {
+		if status.Watching != "" {
+			rollout.Rebase(&status.RestartStatus)
+			r.Event(corev1.EventTypeNormal, eventRebased, "something else is watched now; its value is taken as it is, and nothing is restarted for it")
+		}
+		status.Watching, status.ValueType = watching, ""
+	}
+	if r.answer != nil && !r.answer.failed() {
+		key, err := r.restarter.Key(ctx)
+		if err != nil {
+			return engine.Outcome{}, err
+		}
+		r.expectType(r.answer.value)
+		r.req.Observed = []rollout.Observation{{Source: sourceName(r.Obj), Hash: key.Hash(r.answer.value.Canonical())}}
+	}
+	return r.restarter.Run(ctx, r.req)
+}
+
+// expectType takes a value as it is when it is of another type than before: that is a change of the table,
+// not of the value. A restart that is under way goes on, and is then for this value, too.
+func (r *run) expectType(v sqldb.Value) {
+	status := &r.Obj.Status
+	if !v.Comparable(sqldb.Kind(status.ValueType)) && status.Pending == nil {
+		rollout.Rebase(&status.RestartStatus)
+		r.Event(corev1.EventTypeWarning, eventTypeChanged,
+			"the type of the value has changed from %s to %s; it is taken as it is, and nothing is restarted for it", status.ValueType, v.Kind)
+	}
+	if v.Kind != sqldb.KindUnknown {
+		status.ValueType = string(v.Kind)
+	}
+}
+
+// reportReading tells what came of the last reading.
+func (r *run) reportReading(context.Context) (engine.Outcome, error) {
+	switch {
+	case r.fault != "":
+		return engine.Block(ReasonCredentialsMissing, r.fault), nil
+	case r.answer == nil:
+		return before(r.Obj), nil
+	case r.answer.failed():
+		return outcomeOf(r.answer.fault), nil
+	}
+	return engine.Done().Saying("the value has been read; it is read again every " + r.Obj.EffectiveInterval().String()), nil
+}

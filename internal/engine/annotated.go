@@ -1,0 +1,99 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package engine
+
+import (
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// Annotated declares a controller of objects that are not of the operator's kinds and ask for something
+// by an annotation. They are watched as metadata only.
+type Annotated struct {
+	// Name is the controller's name and its metrics label, in lower case.
+	Name string
+	// Of is an empty object of the type.
+	Of client.Object
+	// Selects tells whether an object asks for anything.
+	Selects func(client.Object) bool
+	// Run is one run of one object. Whatever it has to remember it writes into an annotation by itself.
+	Run func(ctx context.Context, o *metav1.PartialObjectMetadata) (Outcome, error)
+	// MaxConcurrentReconciles is how many objects are worked on at once. Default 1.
+	MaxConcurrentReconciles int
+	// RetryMax is the longest time between two tries after errors. Default 5 minutes.
+	RetryMax time.Duration
+}
+
+// RegisterAnnotated adds the controller to the manager.
+func RegisterAnnotated(mgr ctrl.Manager, a Annotated) error {
+	gvk, err := apiutil.GVKForObject(a.Of, mgr.GetScheme())
+	if err != nil {
+		return err
+	}
+	if a.RetryMax == 0 {
+		a.RetryMax = 5 * time.Minute
+	}
+	return ctrl.NewControllerManagedBy(mgr).Named(a.Name).
+		For(a.Of, builder.OnlyMetadata, builder.WithPredicates(predicate.NewPredicateFuncs(a.Selects))).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: a.MaxConcurrentReconciles,
+			ReconciliationTimeout:   runTimeout,
+			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
+				50*time.Millisecond, a.RetryMax),
+		}).
+		Complete(reconcile.Func(func(ctx context.Context, req reconcile.Request) (ctrl.Result, error) {
+			o := &metav1.PartialObjectMetadata{}
+			o.SetGroupVersionKind(gvk)
+			if err := mgr.GetClient().Get(ctx, req.NamespacedName, o); err != nil {
+				return ctrl.Result{}, client.IgnoreNotFound(err)
+			}
+			if !a.Selects(o) || !o.DeletionTimestamp.IsZero() {
+				return ctrl.Result{}, nil
+			}
+			out, err := a.Run(context.WithValue(ctx, kindKey{}, a.Name), o)
+			return resultOf(ctx, clock.RealClock{}, out, err)
+		}))
+}
+
+// Steps runs steps in order until one does not let the next one run, for objects that have no conditions:
+// the outcome of the last one says how far it came.
+func Steps(ctx context.Context, steps []Step) (Outcome, error) {
+	ctx, cancel := context.WithTimeout(ctx, stepsTimeout)
+	defer cancel()
+	all := Outcome{reason: reasonReady, message: "all steps are done"}
+	for _, step := range steps {
+		out, err := step.Run(ctx)
+		out.after = sooner(all.after, out.after)
+		if err != nil || !out.GoesOn() {
+			return out, err
+		}
+		all.after = out.after
+		all.add(out)
+	}
+	return all, nil
+}

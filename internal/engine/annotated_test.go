@@ -1,0 +1,122 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/acme/platform-operator/internal/engine"
+)
+
+var _ = Describe("What an object remembers by UID", func() {
+	It("wakes it up when the change concerns it, and no other object", func() {
+		all, kind := levers("Done")
+		start(widgets(kind, engine.Config[*Widget]{Watches: []engine.Watch[*Widget]{{
+			Of:       &corev1.ServiceAccount{},
+			UIDs:     func(w *Widget) []types.UID { return []types.UID{types.UID(w.Spec.Value)} },
+			Concerns: func(_ *Widget, changed client.Object) bool { return changed.GetAnnotations()["concerns"] != "" },
+		}}}))
+		ns := namespace()
+		remembered := made(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "remembered"}})
+		other := made(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "other"}})
+		w := widget(func(w *Widget) { w.Spec.Value = string(remembered.UID) })
+		Eventually(ready(w)).Should(Equal(isReady))
+		runs := all[0].Runs()
+
+		annotate(other, "concerns", "yes")
+		annotate(remembered, "anything", "else")
+		annotate(remembered, "concerns", "yes")
+		Eventually(all[0].Runs).Should(Equal(runs + 1))
+		Consistently(all[0].Runs, "300ms").Should(Equal(runs + 1))
+	})
+})
+
+var _ = Describe("An annotated object", func() {
+	const asks = "test.acme.com/asks"
+	var runs, fails atomic.Int64
+
+	register := func(mgr ctrl.Manager) error {
+		return engine.RegisterAnnotated(mgr, engine.Annotated{
+			Name: "annotated", Of: &corev1.ConfigMap{}, RetryMax: 100 * time.Millisecond,
+			Selects: func(o client.Object) bool { return o.GetAnnotations()[asks] != "" },
+			Run: func(_ context.Context, o *metav1.PartialObjectMetadata) (engine.Outcome, error) {
+				runs.Add(1)
+				if fails.Add(-1) >= 0 {
+					return engine.Outcome{}, errors.New("not yet")
+				}
+				if o.Annotations[asks] == "again" && runs.Load() < 5 {
+					return engine.DoneUntil(time.Millisecond), nil
+				}
+				return engine.Done(), nil
+			},
+		})
+	}
+
+	BeforeEach(func() {
+		runs.Store(0)
+		fails.Store(0)
+	})
+
+	It("is worked on when it asks for it, and at its changes", func() {
+		start(register)
+		ns := namespace()
+		made(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "silent"}})
+		cm := made(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "asking", Annotations: map[string]string{asks: "once"}}})
+		Eventually(runs.Load).Should(Equal(int64(1)))
+		mergePatch(cm, `{"data":{"k":"v"}}`)
+		Eventually(runs.Load).Should(Equal(int64(2)))
+		annotate(cm, asks, "")
+		mergePatch(cm, `{"data":{"k":"w"}}`)
+		Consistently(runs.Load, "300ms").Should(Equal(int64(2)))
+	})
+
+	It("is tried again after errors, and looked at again when a run asks for it", func() {
+		fails.Store(3)
+		start(register)
+		made(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace(), Name: "asking", Annotations: map[string]string{asks: "again"}}})
+		Eventually(runs.Load).Should(Equal(int64(5)))
+	})
+})
+
+var _ = Describe("Steps without an object", func() {
+	step := func(out engine.Outcome, err error) engine.Step {
+		return engine.Step{Condition: "C", Run: func(context.Context) (engine.Outcome, error) { return out, err }}
+	}
+
+	DescribeTable("end with the first that does not go on", func(ctx context.Context, want string, steps ...engine.Step) {
+		status, reason, message := engine.Verdict(engine.Steps(ctx, steps))
+		Expect(fmt.Sprint(status, " ", reason, ": ", message)).To(Equal(want))
+	},
+		Entry("all are done", "True Ready: all steps are done", step(engine.Done(), nil), step(engine.Done(), nil)),
+		Entry("one says something", "True Ready: said", step(engine.Done().Saying("said"), nil), step(engine.Done(), nil)),
+		Entry("one waits", "False Why: what", step(engine.Wait(1, "Why", "what"), nil), step(engine.Block("Never", ""), nil)),
+		Entry("one fails", "False Error: broken", step(engine.Outcome{}, errors.New("broken")), step(engine.Block("Never", ""), nil)),
+		Entry("one is explained", "False R: m", step(engine.Outcome{}, engine.Explain(errors.New("broken"), "R", "m"))),
+	)
+})

@@ -1,0 +1,294 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	rbacv1ac "k8s.io/client-go/applyconfigurations/rbac/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/names"
+)
+
+// owned are the types of children that the test kinds have.
+var owned = []client.Object{&corev1.ResourceQuota{}, &corev1.PersistentVolumeClaim{}, &rbacv1.RoleBinding{}}
+
+// recipe is a kind that composes what a spec wants, and then counts its runs.
+type recipe[T engine.Object] struct {
+	lever
+	mu   sync.Mutex
+	want []func() engine.Child
+	err  error
+}
+
+func (k *recipe[T]) Steps(s engine.Scope[T]) []engine.Step {
+	return []engine.Step{s.Compose("Composed", k.children), k.step()}
+}
+
+func (k *recipe[T]) children() ([]engine.Child, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var all []engine.Child
+	for _, child := range k.want {
+		all = append(all, child())
+	}
+	return all, k.err
+}
+
+func (k *recipe[T]) set(want ...func() engine.Child) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.want = want
+}
+
+func composing(want ...func() engine.Child) *recipe[*Widget] {
+	return &recipe[*Widget]{lever: lever{name: "Counted", out: engine.Done()}, want: want}
+}
+
+// quota is a ResourceQuota with pairs of resources and quantities.
+func quota(ns, name string, hard ...string) func() engine.Child {
+	return func() engine.Child {
+		list := corev1.ResourceList{}
+		for pair := range slices.Chunk(hard, 2) {
+			list[corev1.ResourceName(pair[0])] = resource.MustParse(pair[1])
+		}
+		return engine.NewChild(corev1ac.ResourceQuota(name, ns).
+			WithSpec(corev1ac.ResourceQuotaSpec().WithHard(list)), corev1ac.ExtractResourceQuota)
+	}
+}
+
+func claim(ns, name string) func() engine.Child {
+	return func() engine.Child {
+		size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
+		return engine.NewChild(corev1ac.PersistentVolumeClaim(name, ns).WithSpec(corev1ac.PersistentVolumeClaimSpec().
+			WithAccessModes(corev1.ReadWriteOnce).
+			WithResources(corev1ac.VolumeResourceRequirements().WithRequests(size))), corev1ac.ExtractPersistentVolumeClaim)
+	}
+}
+
+func binding(ns, role string, replace bool) func() engine.Child {
+	return func() engine.Child {
+		child := engine.NewChild(rbacv1ac.RoleBinding("binding", ns).WithRoleRef(
+			rbacv1ac.RoleRef().WithAPIGroup(rbacv1.GroupName).WithKind("Role").WithName(role)), rbacv1ac.ExtractRoleBinding)
+		if replace {
+			return child.OrReplace()
+		}
+		return child
+	}
+}
+
+// selectMarked lets the cache hold only quotas that carry the operator's label.
+func selectMarked(o *ctrl.Options) {
+	o.Cache.ByObject = map[client.Object]cache.ByObject{&corev1.ResourceQuota{}: {
+		Label: labels.SelectorFromSet(labels.Set{names.LabelManagedBy: names.Operator}),
+	}}
+}
+
+func live[O client.Object](o O, ns, name string) O {
+	GinkgoHelper()
+	Expect(admin.Get(context.Background(), client.ObjectKey{Namespace: ns, Name: name}, o)).To(Succeed())
+	return o
+}
+
+func liveQuota(ns, name string) *corev1.ResourceQuota {
+	GinkgoHelper()
+	return live(&corev1.ResourceQuota{}, ns, name)
+}
+
+// hard gives a function that reads a limit of a quota, "none" if there is none.
+func hard(ns, name, res string) func() string {
+	return func() string {
+		q := &corev1.ResourceQuota{}
+		if err := admin.Get(context.Background(), client.ObjectKey{Namespace: ns, Name: name}, q); err != nil {
+			return "none"
+		}
+		if v, ok := q.Spec.Hard[corev1.ResourceName(res)]; ok {
+			return v.String()
+		}
+		return "none"
+	}
+}
+
+var _ = Describe("Compose", func() {
+	var (
+		w    *Widget
+		kind *recipe[*Widget]
+		cfg  = engine.Config[*Widget]{Owns: owned}
+	)
+	BeforeEach(func() { w = widget() })
+
+	// settle starts a manager and waits until the Widget is ready.
+	settle := func(k *recipe[*Widget], change ...func(*ctrl.Options)) *running {
+		GinkgoHelper()
+		kind = k
+		r := start(widgets(k, cfg), change...)
+		Eventually(ready(w)).Should(Equal(isReady))
+		r.Forget()
+		return r
+	}
+	// steady expects that runs write nothing.
+	steady := func(r *running) {
+		GinkgoHelper()
+		for range 3 {
+			runs := kind.Runs()
+			poke(w)
+			Eventually(kind.Runs).Should(BeNumerically(">", runs))
+		}
+		Consistently(r.Writes).Should(BeEmpty())
+	}
+
+	It("creates the children with their marks, and then writes nothing", func() {
+		counted := metric("platform_operator_api_writes_total", "widget")
+		r := start(widgets(composing(quota(w.Namespace, "q", "pods", "3", "requests.cpu", "1000m"), claim(w.Namespace, "data")), cfg))
+		Eventually(ready(w)).Should(Equal(isReady))
+		Expect(r.Writes()).To(Equal([]string{
+			"APPLY resourcequotas/q", "APPLY persistentvolumeclaims/data", "PATCH widgets/w/status",
+		}))
+		Expect(metric("platform_operator_api_writes_total", "widget") - counted).To(BeEquivalentTo(3))
+		Expect(metric("platform_operator_api_writes_total", "widget", "apply")).To(BeNumerically(">=", 2))
+
+		q := liveQuota(w.Namespace, "q")
+		Expect(q.Labels).To(Equal(map[string]string{
+			"app.kubernetes.io/managed-by": "platform-operator", "platform.acme.com/owner-uid": string(w.UID),
+		}))
+		Expect(q.Annotations).To(Equal(map[string]string{"platform.acme.com/owner": "widget/" + w.Namespace + "/w"}))
+		Expect(q.OwnerReferences).To(Equal([]metav1.OwnerReference{{
+			APIVersion: "test.acme.com/v1", Kind: "Widget", Name: "w", UID: w.UID,
+			Controller: new(true), BlockOwnerDeletion: new(true),
+		}}))
+		Expect(q.ManagedFields[0].Manager).To(Equal("platform-operator-widget"))
+
+		r.stop()
+		again := settle(composing(quota(w.Namespace, "q", "pods", "3", "requests.cpu", "1000m"), claim(w.Namespace, "data")))
+		steady(again)
+		Expect(liveQuota(w.Namespace, "q").ResourceVersion).To(Equal(q.ResourceVersion), "after a restart")
+	})
+
+	DescribeTable("repairs drift", func(change string, filtered bool) {
+		options := func(*ctrl.Options) {}
+		if filtered {
+			options = selectMarked
+		}
+		r := settle(composing(quota(w.Namespace, "q", "pods", "3")), options)
+		q := liveQuota(w.Namespace, "q")
+		if change == "" {
+			Expect(admin.Delete(context.Background(), q)).To(Succeed())
+		} else {
+			mergePatch(q.DeepCopy(), change)
+		}
+		Eventually(func(g Gomega) {
+			now := &corev1.ResourceQuota{}
+			g.Expect(admin.Get(context.Background(), client.ObjectKeyFromObject(q), now)).To(Succeed())
+			g.Expect(now.Labels).To(Equal(q.Labels))
+			g.Expect(now.Annotations).To(Equal(q.Annotations))
+			g.Expect(now.OwnerReferences).To(Equal(q.OwnerReferences))
+			g.Expect(now.Spec).To(Equal(q.Spec))
+		}).Should(Succeed())
+		Expect(ready(w)()).To(Equal(isReady))
+		Expect(r.Writing("widgets")).To(BeEmpty(), "no condition moves")
+		r.Forget()
+		steady(r)
+	},
+		Entry("of a field", `{"spec":{"hard":{"pods":"99"}}}`, false),
+		Entry("of a removed field", `{"spec":{"hard":{"pods":null}}}`, false),
+		Entry("of the owner's label", `{"metadata":{"labels":{"platform.acme.com/owner-uid":null}}}`, false),
+		Entry("of the operator's label", `{"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}}`, false),
+		Entry("of the operator's label when the cache selects on it",
+			`{"metadata":{"labels":{"app.kubernetes.io/managed-by":"somebody"}}}`, true),
+		Entry("of the annotation", `{"metadata":{"annotations":{"platform.acme.com/owner":null}}}`, false),
+		Entry("of the owner reference", `{"metadata":{"ownerReferences":null}}`, false),
+		Entry("of a child that was deleted", "", false),
+		Entry("of a child that was deleted when the cache selects", "", true),
+	)
+
+	It("changes and takes back what it wants, and leaves alone what others add", func() {
+		r := settle(composing(quota(w.Namespace, "q", "pods", "3", "services", "2")))
+		mergePatch(liveQuota(w.Namespace, "q"), `{"spec":{"hard":{"secrets":"7"}},"metadata":{"annotations":{"theirs":"yes"}}}`)
+		steady(r)
+
+		kind.set(quota(w.Namespace, "q", "pods", "4"))
+		poke(w)
+		Eventually(hard(w.Namespace, "q", "pods")).Should(Equal("4"))
+		Expect(hard(w.Namespace, "q", "services")()).To(Equal("none"))
+		Expect(hard(w.Namespace, "q", "secrets")()).To(Equal("7"))
+		Expect(liveQuota(w.Namespace, "q").Annotations).To(HaveKeyWithValue("theirs", "yes"))
+		Expect(r.Writes()).To(Equal([]string{"APPLY resourcequotas/q"}))
+	})
+
+	It("deletes what is not wanted any more, but no data and nothing that is not its own", func() {
+		settle(composing(quota(w.Namespace, "q", "pods", "3"), quota(w.Namespace, "old", "pods", "3"), claim(w.Namespace, "data")))
+		replica := liveQuota(w.Namespace, "old")
+		replica.ObjectMeta = metav1.ObjectMeta{
+			Name: "copy", Namespace: w.Namespace, Labels: replica.Labels, Annotations: replica.Annotations,
+		}
+		Expect(admin.Create(context.Background(), replica)).To(Succeed())
+		foreign := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "foreign", Namespace: w.Namespace}}
+		Expect(admin.Create(context.Background(), foreign)).To(Succeed())
+
+		kind.set(quota(w.Namespace, "q", "pods", "3"))
+		poke(w)
+		Eventually(gone(&corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "old", Namespace: w.Namespace}})).Should(BeTrue())
+		runs := kind.Runs()
+		poke(w)
+		Eventually(kind.Runs).Should(BeNumerically(">", runs))
+		Expect(live(&corev1.PersistentVolumeClaim{}, w.Namespace, "data").DeletionTimestamp).To(BeNil())
+		liveQuota(w.Namespace, "q")
+		liveQuota(w.Namespace, "copy")
+		liveQuota(w.Namespace, "foreign")
+	})
+
+	It("prunes nothing while a child cannot be made", func() {
+		settle(composing(quota(w.Namespace, "old", "pods", "3")))
+		kind.set(quota(w.Namespace, "q", "pods", "-1"))
+		poke(w)
+		Eventually(ready(w)).Should(Equal("False Invalid"))
+		liveQuota(w.Namespace, "old")
+		kind.mu.Lock()
+		kind.want, kind.err = nil, errors.New("the tier cannot be read")
+		kind.mu.Unlock()
+		Eventually(ready(w)).Should(Equal("False Error"))
+		liveQuota(w.Namespace, "old")
+	})
+
+	It("replaces what cannot be changed, if told so", func() {
+		settle(composing(binding(w.Namespace, "reader", false)))
+		uid := live(&rbacv1.RoleBinding{}, w.Namespace, "binding").UID
+		kind.set(binding(w.Namespace, "writer", false))
+		poke(w)
+		Eventually(ready(w)).Should(Equal("False Invalid"))
+		Expect(live(&rbacv1.RoleBinding{}, w.Namespace, "binding").UID).To(Equal(uid))
+
+		kind.set(binding(w.Namespace, "writer", true))
+		Eventually(ready(w)).Should(Equal(isReady))
+		Expect(live(&rbacv1.RoleBinding{}, w.Namespace, "binding").RoleRef.Name).To(Equal("writer"))
+	})
+})

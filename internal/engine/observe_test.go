@@ -1,0 +1,75 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package engine_test
+
+import (
+	"context"
+	"slices"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	dto "github.com/prometheus/client_model/go"
+	eventsv1 "k8s.io/api/events/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+)
+
+// events gives a function that lists the events of an object, oldest first, as "Type Reason".
+func events(o client.Object) func() []string {
+	return func() []string {
+		var list eventsv1.EventList
+		Expect(admin.List(context.Background(), &list)).To(Succeed())
+		slices.SortFunc(list.Items, func(a, b eventsv1.Event) int { return a.EventTime.Compare(b.EventTime.Time) })
+		lines := []string{}
+		for _, e := range list.Items {
+			if e.Regarding.UID != o.GetUID() {
+				continue
+			}
+			lines = append(lines, e.Type+" "+e.Reason)
+			if e.Series != nil {
+				lines = append(lines, "repeated")
+			}
+		}
+		return lines
+	}
+}
+
+// metric adds up the series of a metric that have all the given label values. Of a histogram it is the
+// number of observations.
+func metric(name string, labels ...string) float64 {
+	GinkgoHelper()
+	families, err := metrics.Registry.Gather()
+	Expect(err).NotTo(HaveOccurred())
+	var sum float64
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == name && hasAll(m, labels) {
+				sum += m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+			}
+		}
+	}
+	return sum
+}
+
+func hasAll(m *dto.Metric, values []string) bool {
+	for _, v := range values {
+		if !slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool { return l.GetValue() == v }) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,89 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package engine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/acme/platform-operator/internal/names"
+)
+
+// CreateOnce creates a child that is made once and then left to itself, such as a Job: unlike those of Compose it
+// is neither changed, nor repaired, nor pruned, so that it need not be applied. It tells whether this call has made
+// it. When there is one of that name that was made for the object, the outcome is Done as well: its name says what
+// it is for, so that two operators that overlap make it once.
+func (s Scope[T]) CreateOnce(ctx context.Context, child client.Object) (created bool, out Outcome, err error) {
+	what := identity{reflect.TypeOf(child), client.ObjectKeyFromObject(child)}
+	if err := s.mark(child); err != nil {
+		return false, Outcome{}, fmt.Errorf("marking %s: %w", what, err)
+	}
+	live := child.DeepCopyObject().(client.Object)
+	err = s.Client.Create(ctx, child, client.FieldOwner(names.FieldManager(s.runner.Name)))
+	switch {
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return false, Wait(nameTakenRecheck, "NamespaceTerminating", "the Namespace is being deleted"), nil
+	case !apierrors.IsAlreadyExists(err):
+		if err != nil {
+			err = fmt.Errorf("creating %s: %w", what, err)
+		}
+		return err == nil, Done(), err
+	}
+	if err := s.Live.Get(ctx, what.key, live); err != nil {
+		return false, Outcome{}, fmt.Errorf("reading %s: %w", what, err)
+	}
+	return false, s.mayTake(Child{}, live, what), nil
+}
+
+// mark puts the marks of ownership on a child.
+func (s Scope[T]) mark(child client.Object) error {
+	labels, annotations := maps.Clone(child.GetLabels()), maps.Clone(child.GetAnnotations())
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	labels[names.LabelManagedBy], labels[names.LabelOwnerUID] = names.Operator, string(s.Obj.GetUID())
+	annotations[names.AnnotationOwner] = ownerMark(s.runner.Name, s.Obj)
+	child.SetLabels(labels)
+	child.SetAnnotations(annotations)
+	if s.runner.ByMark {
+		return nil
+	}
+	return controllerutil.SetControllerReference(s.Obj, child, s.Client.Scheme())
+}
+
+// Discard deletes a child that CreateOnce made, with what it owns in turn. With foreground propagation it stays
+// until that is gone, with background propagation it is gone at once. One that is gone already is no error.
+func (s Scope[T]) Discard(ctx context.Context, live client.Object, propagation metav1.DeletionPropagation) error {
+	what := identity{reflect.TypeOf(live), client.ObjectKeyFromObject(live)}
+	err := s.Client.Delete(ctx, live, client.Preconditions{UID: new(live.GetUID())}, client.PropagationPolicy(propagation),
+		client.DisableReadYourWritesConsistency)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("deleting %s: %w", what, err)
+	}
+	return nil
+}

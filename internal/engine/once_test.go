@@ -1,0 +1,124 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package engine_test
+
+import (
+	"context"
+	"sync/atomic"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/names"
+)
+
+// aJob is a child that is made once.
+func aJob(namespace, image string) *batchv1.Job {
+	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "once", Namespace: namespace}, Spec: batchv1.JobSpec{
+		Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+			RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: image}},
+		}},
+	}}
+}
+
+var _ = Describe("A child that is made once", func() {
+	cfg := engine.Config[*Widget]{Owns: []client.Object{&batchv1.Job{}}}
+	var made atomic.Int32
+	making := script[*Widget](func(s engine.Scope[*Widget]) []engine.Step {
+		return []engine.Step{{Condition: "Made", Run: func(ctx context.Context) (engine.Outcome, error) {
+			created, out, err := s.CreateOnce(ctx, aJob(s.Obj.Namespace, s.Obj.Spec.Value))
+			if created {
+				made.Add(1)
+			}
+			return out, err
+		}}}
+	})
+	BeforeEach(func() { made.Store(0) })
+	live := func(w *Widget) *batchv1.Job {
+		GinkgoHelper()
+		j := &batchv1.Job{}
+		Expect(admin.Get(context.Background(), client.ObjectKey{Namespace: w.Namespace, Name: "once"}, j)).To(Succeed())
+		return j
+	}
+
+	It("is created with the marks of ownership, and found by every later run", func() {
+		w := widget(func(w *Widget) { w.Spec.Value = "one" })
+		start(widgets(making, cfg))
+		Eventually(ready(w)).Should(Equal(isReady))
+		first := live(w)
+		Expect(first.Labels).To(HaveKeyWithValue(names.LabelOwnerUID, string(w.UID)))
+		Expect(metav1.IsControlledBy(first, w)).To(BeTrue())
+
+		mergePatch(w, `{"spec":{"value":"two"}}`)
+		Eventually(func() int64 { ready(w)(); return w.Status.ObservedGeneration }).Should(Equal(w.Generation))
+		Expect(live(w).ResourceVersion).To(Equal(first.ResourceVersion), "it is left as it was made")
+		Expect(made.Load()).To(BeEquivalentTo(1))
+	})
+
+	It("is made once by two operators that overlap", func() {
+		start(widgets(making, cfg))
+		start(widgets(making, cfg))
+		w := widget(func(w *Widget) { w.Spec.Value = "one" })
+		Eventually(ready(w)).Should(Equal(isReady))
+		poke(w)
+		Expect(live(w).UID).NotTo(BeEmpty())
+		Expect(made.Load()).To(BeEquivalentTo(1))
+	})
+
+	It("is not taken from somebody else", func() {
+		w := widget(func(w *Widget) { w.Spec.Value = "one" })
+		foreign := aJob(w.Namespace, "theirs")
+		Expect(admin.Create(context.Background(), foreign)).To(Succeed())
+		start(widgets(making, cfg))
+		Eventually(ready(w)).Should(Equal("False NameTaken"))
+		Expect(live(w).ResourceVersion).To(Equal(foreign.ResourceVersion))
+		Expect(made.Load()).To(BeZero())
+	})
+
+	It("is discarded, and one that is gone already is no error", func() {
+		w := widget(func(w *Widget) { w.Spec.Value = "one" })
+		var discard atomic.Bool
+		kind := script[*Widget](func(s engine.Scope[*Widget]) []engine.Step {
+			return []engine.Step{{Condition: "Made", Run: func(ctx context.Context) (engine.Outcome, error) {
+				if !discard.Load() {
+					_, out, err := s.CreateOnce(ctx, aJob(s.Obj.Namespace, "one"))
+					return out, err
+				}
+				err := s.EachOwned(ctx, func(o client.Object) error {
+					gone := o.DeepCopyObject().(client.Object)
+					if err := s.Discard(ctx, gone, metav1.DeletePropagationBackground); err != nil {
+						return err
+					}
+					return s.Discard(ctx, gone, metav1.DeletePropagationBackground)
+				})
+				return engine.Done().Saying("discarded"), err
+			}}}
+		})
+		start(widgets(kind, cfg))
+		Eventually(ready(w)).Should(Equal(isReady))
+		j := live(w)
+		discard.Store(true)
+		poke(w)
+		Eventually(gone(j)).Should(BeTrue())
+		Eventually(conditions(w)).Should(ContainElement("Made=True Done: discarded"))
+	})
+})

@@ -1,0 +1,183 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package engine is the frame of every reconcile, written once. A kind is a list of named steps; the
+// engine fetches the object, keeps its finalizer, runs the steps in order, applies and prunes
+// children, derives Ready, writes the status once, and reports what changed as events and metrics.
+//
+// The engine knows kinds by type parameter only. Nothing is written that is already true.
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Step is one part of a reconcile. It owns one condition, which the engine sets from its outcome.
+type Step struct {
+	// Condition is the type of the condition, a positive name such as Deployed.
+	Condition string
+	// Run does the work. An error means that something unexpected failed: it is tried again with
+	// back-off.
+	Run func(ctx context.Context) (Outcome, error)
+}
+
+// Then is the step followed, once it lets the run go on, by more work under the same condition.
+func (s Step) Then(next func(ctx context.Context) (Outcome, error)) Step {
+	return Step{s.Condition, func(ctx context.Context) (Outcome, error) {
+		first, err := s.Run(ctx)
+		if err != nil || !first.GoesOn() {
+			return first, err
+		}
+		out, err := next(ctx)
+		after, due := sooner(first.after, out.after), earlier(first.due, out.due)
+		if out.state == done && first.state == uncertain {
+			out = first
+		}
+		out.after, out.due = after, due
+		return out, err
+	}}
+}
+
+// Outcome is what a step reports when nothing unexpected happened.
+type Outcome struct {
+	state           state
+	reason, message string
+	after           time.Duration
+	due             time.Time
+}
+
+type state int
+
+const (
+	done state = iota
+	uncertain
+	waiting
+	blocked
+	again
+)
+
+// reasonDone is the reason of a step that is done and has nothing else to tell.
+const reasonDone = "Done"
+
+// reasonReady is the reason of Ready when no step has a reason of its own.
+const reasonReady = "Ready"
+
+// Done lets the next step run.
+func Done() Outcome { return Outcome{reason: reasonDone} }
+
+// Because is the outcome with a reason of its own. That of a step that is done is also the reason of Ready, with
+// the step's message, when all steps are done: it tells what is peculiar about an object with which nothing is wrong.
+func (o Outcome) Because(reason string) Outcome {
+	o.reason = reason
+	return o
+}
+
+// Saying is the outcome with a message for the reader of the condition.
+func (o Outcome) Saying(message string) Outcome {
+	o.message = message
+	return o
+}
+
+// DoneUntil lets the next step run, and has the object looked at again after d at the latest.
+func DoneUntil(d time.Duration) Outcome { return Outcome{reason: reasonDone, after: d} }
+
+// Uncertain lets the next step run although the question of this one could not be answered: its
+// condition becomes Unknown, and it is asked again after d.
+func Uncertain(d time.Duration, reason, message string) Outcome {
+	return Outcome{state: uncertain, reason: reason, message: message, after: d}
+}
+
+// Wait ends the run: the world has to move first. A watch brings the object back; d is a safety net.
+func Wait(d time.Duration, reason, message string) Outcome {
+	return Outcome{state: waiting, reason: reason, message: message, after: d}
+}
+
+// Block ends the run until a user changes something: the object, or one that it refers to.
+func Block(reason, message string) Outcome {
+	return Outcome{state: blocked, reason: reason, message: message}
+}
+
+// Again ends the run and writes no status: what the run has made brings the object back at once, by its watch, and
+// the next run tells of it along with what it finds. d is a safety net.
+func Again(d time.Duration) Outcome { return Outcome{state: again, after: d} }
+
+// BlockFor is Block for what no watch reports: the object is looked at again after d.
+func BlockFor(d time.Duration, reason, message string) Outcome {
+	return Outcome{state: blocked, reason: reason, message: message, after: d}
+}
+
+// add takes into a summary of steps that are done what one of them tells.
+func (o *Outcome) add(step Outcome) {
+	switch {
+	case step.state == done && step.reason != reasonDone:
+		o.reason, o.message = step.reason, step.message
+	case o.reason == reasonReady:
+		o.message = cmp.Or(step.message, o.message)
+	}
+}
+
+// GoesOn tells whether the next step runs.
+func (o Outcome) GoesOn() bool { return o.state == done || o.state == uncertain }
+
+// status is the status of the step's condition.
+func (o Outcome) status() metav1.ConditionStatus {
+	switch o.state {
+	case done:
+		return metav1.ConditionTrue
+	case uncertain:
+		return metav1.ConditionUnknown
+	default:
+		return metav1.ConditionFalse
+	}
+}
+
+// Verdict is what the condition of a step with this outcome, or this error, shows.
+func Verdict(o Outcome, err error) (status metav1.ConditionStatus, reason, message string) {
+	if err != nil {
+		o = failed(err)
+	}
+	return o.status(), o.reason, o.message
+}
+
+// explained is an error with a reason and a message made for the reader of a condition.
+type explained struct {
+	error
+	reason, message string
+}
+
+func (e explained) Unwrap() error { return e.error }
+
+// Explain gives an error the reason and the message that the condition shall show instead of its text.
+// The step is tried again with back-off like after any error.
+func Explain(err error, reason, message string) error { return explained{err, reason, message} }
+
+// failed is the outcome that stands for an error.
+func failed(err error) Outcome {
+	o := Outcome{state: waiting, reason: "Error", message: err.Error()}
+	if r := apierrors.ReasonForError(err); r != metav1.StatusReasonUnknown {
+		o.reason = string(r)
+	}
+	if e := (explained{}); errors.As(err, &e) {
+		o.reason, o.message = e.reason, e.message
+	}
+	return o
+}

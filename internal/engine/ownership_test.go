@@ -1,0 +1,161 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package engine_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/names"
+)
+
+// taken makes a quota that somebody else has, with one limit.
+func taken(ns string, change func(*corev1.ResourceQuota)) *corev1.ResourceQuota {
+	GinkgoHelper()
+	q := &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Name: "q", Namespace: ns},
+		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"services": resource.MustParse("1")}},
+	}
+	change(q)
+	Expect(admin.Create(context.Background(), q)).To(Succeed())
+	return q
+}
+
+var _ = Describe("Ownership", func() {
+	cfg := engine.Config[*Widget]{Owns: owned}
+
+	DescribeTable("leaves an object of the wanted name alone that belongs to somebody else",
+		func(change func(*corev1.ResourceQuota), options func(*ctrl.Options)) {
+			w := widget()
+			foreign := taken(w.Namespace, change)
+			kind := composing(quota(w.Namespace, "q", "pods", "3"))
+			start(widgets(kind, cfg), options)
+			Eventually(ready(w)).Should(Equal("False NameTaken"))
+			Expect(meta.IsStatusConditionTrue(w.Status.Conditions, engine.Stalled)).To(BeTrue())
+			Expect(conditions(w)()).To(ContainElement(ContainSubstring("ResourceQuota " + w.Namespace + "/q exists")))
+			Expect(liveQuota(w.Namespace, "q").ResourceVersion).To(Equal(foreign.ResourceVersion))
+
+			Expect(admin.Delete(context.Background(), foreign)).To(Succeed())
+			poke(w)
+			Eventually(ready(w)).Should(Equal(isReady))
+		},
+		Entry("in the cache", func(*corev1.ResourceQuota) {}, func(*ctrl.Options) {}),
+		Entry("not in the cache, which selects on our mark", func(*corev1.ResourceQuota) {}, selectMarked),
+		Entry("of another owner", func(q *corev1.ResourceQuota) {
+			q.Labels = map[string]string{names.LabelManagedBy: names.Operator, names.LabelOwnerUID: "another"}
+			q.Annotations = map[string]string{names.AnnotationOwner: "widget/elsewhere/w"}
+		}, func(*ctrl.Options) {}),
+		Entry("of an earlier owner of the same name, which the garbage collector is about to take", func(q *corev1.ResourceQuota) {
+			q.Labels = map[string]string{names.LabelManagedBy: names.Operator, names.LabelOwnerUID: "earlier"}
+			q.Annotations = map[string]string{names.AnnotationOwner: "widget/" + q.Namespace + "/w"}
+		}, func(*ctrl.Options) {}),
+	)
+
+	DescribeTable("takes such an object over when told so", func(options func(*ctrl.Options), requests int) {
+		w := widget()
+		foreign := taken(w.Namespace, func(*corev1.ResourceQuota) {})
+		child := quota(w.Namespace, "q", "pods", "3")
+		r := start(widgets(composing(func() engine.Child { return child().OrAdopt(true) }), cfg), options)
+		Eventually(ready(w)).Should(Equal(isReady))
+		q := liveQuota(w.Namespace, "q")
+		Expect(q.UID).To(Equal(foreign.UID))
+		Expect(q.Labels).To(HaveKeyWithValue(names.LabelOwnerUID, string(w.UID)))
+		Expect(q.Spec.Hard).To(HaveLen(2), "what was there stays")
+		Expect(r.Writing("resourcequotas")).To(HaveLen(requests))
+	},
+		Entry("that the cache shows", func(*ctrl.Options) {}, 1),
+		Entry("that the cache does not show", selectMarked, 2),
+	)
+
+	It("knows its own child that lost a mark while nobody looked", func() {
+		w := widget()
+		kind := composing(quota(w.Namespace, "q", "pods", "3"))
+		first := start(widgets(kind, cfg), selectMarked)
+		Eventually(ready(w)).Should(Equal(isReady))
+		first.stop()
+		uid := liveQuota(w.Namespace, "q").UID
+		mergePatch(liveQuota(w.Namespace, "q"), `{"metadata":{"labels":null}}`)
+
+		second := start(widgets(kind, cfg), selectMarked)
+		Eventually(func() map[string]string { return liveQuota(w.Namespace, "q").Labels }).
+			Should(HaveKeyWithValue(names.LabelOwnerUID, string(w.UID)))
+		Expect(liveQuota(w.Namespace, "q").UID).To(Equal(uid))
+		Consistently(second.Writes).Should(Equal([]string{"APPLY resourcequotas/q", "APPLY resourcequotas/q"}),
+			"refused as a creation, accepted as a change")
+		Expect(ready(w)()).To(Equal(isReady))
+	})
+
+	It("survives a child that comes and goes between two requests", func() {
+		w := widget()
+		run := start(widgets(composing(quota(w.Namespace, "q", "pods", "3")), engine.Config[*Widget]{Owns: owned, RetryMax: aMoment}), selectMarked)
+		run.refuse(1, http.MethodPatch, "/resourcequotas/q", http.StatusConflict, metav1.StatusReasonConflict)
+		Eventually(ready(w)).Should(Equal(isReady))
+		Expect(hard(w.Namespace, "q", "pods")()).To(Equal("3"))
+	})
+
+	It("waits for a namespace that is going away", func() {
+		w := widget()
+		other := namespace()
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: other}}
+		Expect(admin.Delete(context.Background(), ns)).To(Succeed())
+		kind := &recipe[*Gadget]{lever: lever{name: "Counted"}}
+		kind.set(quota(other, "q", "pods", "3"))
+		g := made(&Gadget{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}})
+		start(gadgets(kind, engine.Config[*Gadget]{Owns: owned}))
+		Eventually(ready(g)).Should(Equal("False NamespaceTerminating"))
+		Expect(meta.FindStatusCondition(g.Status.Conditions, engine.Stalled)).To(BeNil())
+	})
+
+	It("by marks needs no owner reference, and outlives the owner", func() {
+		ns := namespace()
+		kind := &recipe[*Gadget]{lever: lever{name: "Counted", out: engine.Done()}}
+		kind.set(quota(ns, "q", "pods", "3"), func() engine.Child {
+			return engine.NewChild(corev1ac.Namespace(ns).WithLabels(map[string]string{"x": "y"}), corev1ac.ExtractNamespace).OrAdopt(true)
+		})
+		r := start(gadgets(kind, engine.Config[*Gadget]{Owns: append([]client.Object{&corev1.Namespace{}}, owned...)}))
+		first := made(&Gadget{ObjectMeta: metav1.ObjectMeta{Name: ns}})
+		Eventually(ready(first)).Should(Equal(isReady))
+		q := liveQuota(ns, "q")
+		Expect(q.OwnerReferences).To(BeEmpty())
+		Expect(q.Annotations).To(Equal(map[string]string{names.AnnotationOwner: "gadget/" + ns}))
+
+		By("an owner that comes back under its name")
+		Expect(admin.Delete(context.Background(), first)).To(Succeed())
+		second := made(&Gadget{ObjectMeta: metav1.ObjectMeta{Name: ns}})
+		Eventually(ready(second)).Should(Equal(isReady))
+		Expect(liveQuota(ns, "q").UID).To(Equal(q.UID))
+		Expect(liveQuota(ns, "q").Labels).To(HaveKeyWithValue(names.LabelOwnerUID, string(second.UID)))
+
+		By("drift")
+		r.Forget()
+		Expect(admin.Delete(context.Background(), liveQuota(ns, "q"))).To(Succeed())
+		Eventually(hard(ns, "q", "pods")).Should(Equal("3"))
+		Expect(strings.Join(r.Writes(), " ")).To(Equal("APPLY resourcequotas/q"))
+	})
+})

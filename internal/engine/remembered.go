@@ -1,0 +1,74 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// Watch is something that objects of a kind remember by UID, in their status, without owning it or
+// referring to it by name.
+type Watch[T Object] struct {
+	// Of is an empty object of the type.
+	Of client.Object
+	// UIDs are those that one object remembers.
+	UIDs func(T) []types.UID
+	// Concerns tells whether a change of such an object is of interest. Neither may be changed.
+	Concerns func(obj T, changed client.Object) bool
+}
+
+// rememberedIndex is the index of objects by what they remember.
+func rememberedIndex(i int) string { return fmt.Sprintf("remembered/%d", i) }
+
+// indexWatched adds the look-up that the watches need.
+func (r *runner[T]) indexWatched(ctx context.Context, indexer client.FieldIndexer, prototype T) error {
+	for i, w := range r.Watches {
+		uids := func(o client.Object) []string {
+			var out []string
+			for _, uid := range w.UIDs(o.(T)) {
+				out = append(out, string(uid))
+			}
+			return out
+		}
+		if err := indexer.IndexField(ctx, prototype, rememberedIndex(i), uids); err != nil {
+			return fmt.Errorf("indexing %s by what it remembers of %T: %w", r.Name, w.Of, err)
+		}
+	}
+	return nil
+}
+
+// watchMore adds the watches of Config.Watches.
+func (r *runner[T]) watchMore(mgr ctrl.Manager, prototype T, b *builder.Builder) (*builder.Builder, error) {
+	newList, err := listOf(mgr.GetScheme(), prototype)
+	if err != nil {
+		return nil, err
+	}
+	for i, w := range r.Watches {
+		b = b.Watches(w.Of, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, changed client.Object) []reconcile.Request {
+			return r.indexed(ctx, newList(), rememberedIndex(i), string(changed.GetUID()), func(obj T) bool { return w.Concerns(obj, changed) })
+		}))
+	}
+	return b, nil
+}

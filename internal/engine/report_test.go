@@ -1,0 +1,168 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/acme/platform-operator/internal/engine"
+)
+
+var _ = Describe("Reports", func() {
+	const (
+		transitions = "platform_operator_condition_transitions_total"
+		timeToReady = "platform_operator_time_to_ready_seconds"
+		objects     = "platform_operator_objects"
+	)
+
+	It("tell each transition once, as an event and as metrics", func() {
+		counted := func(condition, status string) float64 { return metric(transitions, "widget", condition, status) }
+		first, up, down, times := counted("First", "True"), counted("Ready", "True"), counted("Ready", "False"), metric(timeToReady, "widget")
+
+		steps, kind := levers("First", "Second")
+		clock := clocktesting.NewFakePassiveClock(time.Now())
+		r := start(widgets(kind, engine.Config[*Widget]{Clock: clock, RetryMax: 50 * time.Millisecond}))
+		steps[1].set(engine.Wait(time.Hour, "Cooking", ""), nil)
+		w := widget()
+		Eventually(ready(w)).Should(Equal("False Cooking"))
+		clock.SetTime(clock.Now().Add(time.Minute))
+		steps[1].set(engine.Done(), nil)
+		poke(w)
+		Eventually(ready(w)).Should(Equal(isReady))
+		steps[1].set(engine.Outcome{}, errors.New("disk on fire"))
+		poke(w)
+		Eventually(ready(w)).Should(Equal("False Error"))
+		runs := steps[1].Runs()
+		Eventually(steps[1].Runs).Should(BeNumerically(">", runs+3))
+		steps[1].set(engine.Done(), nil)
+		Eventually(ready(w)).Should(Equal(isReady))
+
+		Eventually(events(w)).Should(Equal([]string{
+			"Normal Cooking", "Normal Ready", "Warning Error", "Normal Ready",
+		}))
+		Consistently(events(w)).Should(HaveLen(4))
+		Expect(r.Writing("/status")).To(HaveLen(4))
+		Expect(counted("First", "True") - first).To(BeEquivalentTo(1))
+		Expect(counted("Ready", "True") - up).To(BeEquivalentTo(2))
+		Expect(counted("Ready", "False") - down).To(BeEquivalentTo(2))
+		Expect(metric(timeToReady, "widget")-times).To(BeEquivalentTo(1), "ready for the first time, once")
+	})
+
+	It("count the objects, also those of a manager that started anew", func() {
+		steps, kind := levers("First")
+		for range 2 {
+			r := start(widgets(kind, engine.Config[*Widget]{}))
+			w := widget()
+			Eventually(ready(w)).Should(Equal(isReady))
+			Eventually(func() float64 { return metric(objects, "widget", "True") }).Should(BeEquivalentTo(1))
+			steps[0].set(engine.Block("BadColour", ""), nil)
+			poke(w)
+			Eventually(func() float64 { return metric(objects, "widget", "False") }).Should(BeEquivalentTo(1))
+			Expect(metric(objects, "widget", "True")).To(BeZero())
+			drop(w)
+			Eventually(func() float64 { return metric(objects, "widget") }).Should(BeZero())
+			steps[0].set(engine.Done(), nil)
+			r.stop()
+		}
+	})
+
+	It("are silent about objects that a restarted operator finds as they should be", func() {
+		w := widget()
+		cfg := engine.Config[*Widget]{Owns: owned}
+		kind := composing(quota(w.Namespace, "q", "pods", "3"), claim(w.Namespace, "data"))
+		r := start(widgets(kind, cfg))
+		Eventually(ready(w)).Should(Equal(isReady))
+		Eventually(events(w)).Should(HaveLen(1))
+		r.stop()
+		runs, moved := kind.Runs(), metric(transitions, "widget")
+		again := start(widgets(kind, cfg))
+		Eventually(kind.Runs).Should(BeNumerically(">", runs))
+		Consistently(again.Writes).Should(BeEmpty())
+		Expect(metric(transitions, "widget")).To(Equal(moved))
+		Expect(events(w)()).To(HaveLen(1))
+	})
+})
+
+var _ = Describe("References", func() {
+	// looking blocks until what a Widget refers to is there.
+	looking := func(find func(context.Context, engine.Scope[*Widget]) error) script[*Widget] {
+		return func(s engine.Scope[*Widget]) []engine.Step {
+			return []engine.Step{{Condition: "Resolved", Run: func(ctx context.Context) (engine.Outcome, error) {
+				if err := find(ctx, s); apierrors.IsNotFound(err) {
+					return engine.Block("Missing", "make it"), nil
+				} else if err != nil {
+					return engine.Outcome{}, err
+				}
+				return engine.Done(), nil
+			}}}
+		}
+	}
+
+	It("bring a blocked object back when what it refers to appears or goes", func() {
+		kind := looking(func(ctx context.Context, s engine.Scope[*Widget]) error {
+			return s.Client.Get(ctx, client.ObjectKey{Name: s.Obj.Spec.Gadget}, &Gadget{})
+		})
+		start(widgets(kind, engine.Config[*Widget]{References: []engine.Reference[*Widget]{{
+			To: &Gadget{}, Keys: func(w *Widget) []client.ObjectKey { return []client.ObjectKey{{Name: w.Spec.Gadget}} },
+		}}}))
+		w := widget(func(w *Widget) { w.Spec.Gadget = "g-" + w.Namespace })
+		Eventually(ready(w)).Should(Equal("False Missing"))
+		g := made(&Gadget{ObjectMeta: metav1.ObjectMeta{Name: w.Spec.Gadget}})
+		Eventually(ready(w)).Should(Equal(isReady))
+		drop(g)
+		Eventually(ready(w)).Should(Equal("False Missing"))
+	})
+
+	It("to ConfigMaps are watched without their contents", func() {
+		kind := looking(func(ctx context.Context, s engine.Scope[*Widget]) error {
+			return s.Live.Get(ctx, client.ObjectKey{Namespace: s.Obj.Namespace, Name: s.Obj.Spec.ConfigMap}, &corev1.ConfigMap{})
+		})
+		counted := metric("platform_operator_api_writes_total", "widget")
+		r := start(widgets(kind, engine.Config[*Widget]{References: []engine.Reference[*Widget]{{
+			To: &corev1.ConfigMap{}, Keys: func(w *Widget) []client.ObjectKey {
+				return []client.ObjectKey{{Namespace: w.Namespace, Name: w.Spec.ConfigMap}}
+			},
+		}}}))
+		w := widget(func(w *Widget) { w.Spec.ConfigMap = "settings" })
+		Eventually(ready(w)).Should(Equal("False Missing"))
+		Expect(admin.Create(context.Background(), &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: "settings", Namespace: w.Namespace},
+		})).To(Succeed())
+		Eventually(ready(w)).Should(Equal(isReady))
+
+		var lists int
+		for _, req := range r.Reads("configmaps") {
+			if !strings.HasSuffix(req.URL.Path, "/settings") {
+				lists++
+				Expect(req.Header.Get("Accept")).To(ContainSubstring("as=PartialObjectMetadata"), req.URL.String())
+			}
+		}
+		Expect(lists).NotTo(BeZero())
+		Expect(metric("platform_operator_api_writes_total", "widget")-counted).To(BeEquivalentTo(len(r.Writes())), "live reads do not count")
+	})
+})

@@ -1,0 +1,218 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/acme/platform-operator/internal/engine"
+)
+
+const notReached = "Unknown NotReached: an earlier step is not done"
+
+var _ = Describe("Steps", func() {
+	It("run in order until one is not done, and each run writes the status once", func() {
+		steps, kind := levers("First", "Second", "Third")
+		steps[1].set(engine.Wait(time.Hour, "Cooking", "the soup is not hot"), nil)
+		r := start(widgets(kind, engine.Config[*Widget]{}))
+		w := widget()
+
+		Eventually(conditions(w)).Should(Equal([]string{
+			"First=True Done", "Second=False Cooking: the soup is not hot", "Third=" + notReached,
+			"Ready=False Cooking: Second: the soup is not hot",
+		}))
+		Expect(steps[2].Runs()).To(BeZero())
+		Expect(r.Writes()).To(Equal([]string{"PATCH widgets/w/status"}))
+
+		steps[1].set(engine.Done(), nil)
+		mergePatch(w, `{"spec":{"value":"new"}}`)
+		Eventually(conditions(w)).Should(Equal([]string{
+			"First=True Done", "Second=True Done", "Third=True Done", "Ready=True Ready: all steps are done",
+		}))
+		Expect(w.Generation).To(BeEquivalentTo(2))
+		Expect(w.Status.ObservedGeneration).To(Equal(w.Generation))
+		for _, c := range w.Status.Conditions {
+			Expect(c.ObservedGeneration).To(Equal(w.Generation), c.Type)
+		}
+		Expect(r.Writes()).To(HaveLen(2))
+
+		r.Forget()
+		runs := steps[2].Runs()
+		poke(w)
+		Eventually(steps[2].Runs).Should(BeNumerically(">", runs))
+		Consistently(r.Writes).Should(BeEmpty())
+	})
+
+	It("that block stall the object, and are not tried again until something changes", func() {
+		steps, kind := levers("First")
+		steps[0].set(engine.Block("BadColour", "choose red or blue"), nil)
+		start(widgets(kind, engine.Config[*Widget]{}))
+		w := widget()
+
+		Eventually(conditions(w)).Should(Equal([]string{
+			"First=False BadColour: choose red or blue", "Ready=False BadColour: First: choose red or blue",
+			"Stalled=True BadColour: First: choose red or blue",
+		}))
+		Consistently(steps[0].Runs).Should(Equal(1))
+
+		steps[0].set(engine.Wait(time.Hour, "Painting", "the paint is wet"), nil)
+		poke(w)
+		Eventually(ready(w)).Should(Equal("False Painting"))
+		Expect(meta.FindStatusCondition(w.Status.Conditions, engine.Stalled)).To(BeNil())
+	})
+
+	DescribeTable("are looked at again after their delay", func(out engine.Outcome, want string) {
+		steps, kind := levers("First", "Second")
+		steps[0].set(out, nil)
+		start(widgets(kind, engine.Config[*Widget]{}))
+		w := widget()
+		Eventually(steps[0].Runs).Should(BeNumerically(">=", 3))
+		Expect(ready(w)()).To(Equal(want))
+	},
+		Entry("waiting", engine.Wait(50*time.Millisecond, "Cooking", ""), "False Cooking"),
+		Entry("blocked", engine.BlockFor(50*time.Millisecond, "BadColour", ""), "False BadColour"),
+		Entry("done", engine.DoneUntil(50*time.Millisecond), isReady),
+		Entry("uncertain", engine.Uncertain(50*time.Millisecond, "Mute", "no answer"), isReady),
+	)
+
+	It("that are uncertain let the rest go on, and the last word is Ready's", func() {
+		steps, kind := levers("First", "Second", "Third")
+		steps[0].set(engine.Uncertain(time.Hour, "Mute", "no answer"), nil)
+		start(widgets(kind, engine.Config[*Widget]{}))
+		w := widget()
+		Eventually(conditions(w)).Should(Equal([]string{
+			"First=Unknown Mute: no answer", "Second=True Done", "Third=True Done", "Ready=True Ready: no answer",
+		}))
+		steps[1].set(engine.Done().Saying("3 of 3 run"), nil)
+		poke(w)
+		Eventually(conditions(w)).Should(Equal([]string{
+			"First=Unknown Mute: no answer", "Second=True Done: 3 of 3 run", "Third=True Done", "Ready=True Ready: 3 of 3 run",
+		}))
+	})
+
+	DescribeTable("that fail are reported and tried again", func(err error, reason, message string) {
+		steps, kind := levers("First", "Second")
+		steps[0].set(engine.Outcome{}, err)
+		r := start(widgets(kind, engine.Config[*Widget]{RetryMax: 100 * time.Millisecond}))
+		w := widget()
+		Eventually(steps[0].Runs).Should(BeNumerically(">", 3))
+		Expect(conditions(w)()).To(Equal([]string{
+			"First=False " + reason + ": " + message, "Second=" + notReached,
+			"Ready=False " + reason + ": First: " + message,
+		}))
+		Expect(w.Status.ObservedGeneration).To(Equal(w.Generation))
+		Expect(r.Writes()).To(Equal([]string{"PATCH widgets/w/status"}))
+
+		steps[0].set(engine.Done(), nil)
+		Eventually(ready(w)).Should(Equal(isReady))
+	},
+		Entry("with any error", errors.New("disk on fire"), "Error", "disk on fire"),
+		Entry("with an explained one", fmt.Errorf("asking: %w", engine.Explain(errors.New("EOF"), "BillingFailed", "no ledger")),
+			"BillingFailed", "no ledger"),
+		Entry("with one of the API server", fmt.Errorf("making it: %w",
+			apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", errors.New("no"))),
+			"Forbidden", `making it: pods "p" is forbidden: no`),
+		Entry("with another manager's field", apierrors.NewApplyConflict(
+			[]metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict, Field: ".x"}}, "held by another"),
+			"Conflict", "held by another"),
+		Entry("with an explained conflict", engine.Explain(conflict(), "Busy", "ask again"), "Busy", "ask again"),
+	)
+
+	It("that lose a race are repeated without a word", func() {
+		steps, kind := levers("First")
+		r := start(widgets(kind, engine.Config[*Widget]{}))
+		w := widget()
+		Eventually(ready(w)).Should(Equal(isReady))
+		r.Forget()
+		runs, failures := steps[0].Runs(), metric("controller_runtime_reconcile_errors_total", "widget")
+
+		steps[0].set(engine.Outcome{}, fmt.Errorf("writing: %w", conflict()))
+		poke(w)
+		Eventually(steps[0].Runs).Should(BeNumerically(">=", runs+3))
+		steps[0].set(engine.Done(), nil)
+		Consistently(r.Writes).Should(BeEmpty())
+		Expect(ready(w)()).To(Equal(isReady))
+		Expect(metric("controller_runtime_reconcile_errors_total", "widget")).To(Equal(failures))
+	})
+
+	It("report texts that are too long as far as the API server takes them", func() {
+		steps, kind := levers("First")
+		steps[0].set(engine.Block("BadColour", strings.Repeat("ä", 40000)), nil)
+		start(widgets(kind, engine.Config[*Widget]{}))
+		w := widget()
+		Eventually(ready(w)).Should(Equal("False BadColour"))
+		Eventually(events(w)).Should(Equal([]string{"Warning BadColour"}))
+	})
+
+	It("see a status that could not be written be written later", func() {
+		_, kind := levers("First")
+		r := start(widgets(kind, engine.Config[*Widget]{}))
+		r.refuse(2, http.MethodPatch, "/status", http.StatusInternalServerError, metav1.StatusReasonInternalError)
+		w := widget()
+		Eventually(ready(w)).Should(Equal(isReady))
+		Expect(r.Writing("/status")).To(HaveLen(3))
+		Eventually(events(w)).Should(Equal([]string{"Normal Ready"}))
+	})
+
+	It("end in the kind's own summary", func() {
+		steps, kind := levers("First")
+		r := start(widgets(summarizing{kind}, engine.Config[*Widget]{}))
+		w := widget()
+		Eventually(ready(w)).Should(Equal(isReady))
+		Expect(w.Status.Summary).To(Equal("2 conditions"))
+		steps[0].set(engine.Block("BadColour", ""), nil)
+		poke(w)
+		Eventually(ready(w)).Should(Equal("False BadColour"))
+		Expect(w.Status.Summary).To(Equal("3 conditions"))
+		Expect(r.Writes()).To(HaveLen(2))
+	})
+
+	It("may tell events of their own", func() {
+		start(widgets(script[*Widget](func(s engine.Scope[*Widget]) []engine.Step {
+			return []engine.Step{{Condition: "First", Run: func(context.Context) (engine.Outcome, error) {
+				s.Event(corev1.EventTypeNormal, "Sang", "%d%% %s", 100, strings.Repeat("la", 1000))
+				return engine.Done(), nil
+			}}}
+		}), engine.Config[*Widget]{}))
+		w := widget()
+		Eventually(events(w)).Should(ConsistOf("Normal Sang", "Normal Ready"))
+	})
+})
+
+// summarizing counts the conditions.
+type summarizing struct{ script[*Widget] }
+
+func (summarizing) Summarize(w *Widget) {
+	w.Status.Summary = fmt.Sprintf("%d conditions", len(w.Status.Conditions))
+}
+
+func conflict() error {
+	return apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, "p", errors.New("too late"))
+}

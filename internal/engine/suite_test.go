@@ -1,0 +1,268 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/testenv"
+)
+
+// aMoment is how long specs look whether something does not happen.
+const aMoment = 400 * time.Millisecond
+
+var (
+	plane  *testenv.ControlPlane
+	scheme = runtime.NewScheme()
+	admin  client.Client // not cached
+)
+
+func TestEngine(t *testing.T) {
+	RegisterFailHandler(Fail)
+	SetDefaultEventuallyTimeout(15 * time.Second)
+	SetDefaultEventuallyPollingInterval(20 * time.Millisecond)
+	SetDefaultConsistentlyDuration(aMoment)
+	SetDefaultConsistentlyPollingInterval(20 * time.Millisecond)
+	RunSpecs(t, "engine")
+}
+
+var _ = BeforeSuite(func() {
+	logf.SetLogger(logr.Discard())
+	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
+	addToScheme(scheme)
+	var err error
+	plane, err = testenv.Start(testenv.Options{CRDs: []string{"testdata"}})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() { Expect(plane.Stop()).To(Succeed()) })
+	admin, err = client.New(plane.Config, client.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+})
+
+// script is a kind whose steps a spec gives.
+type script[T engine.Object] func(engine.Scope[T]) []engine.Step
+
+func (k script[T]) Steps(s engine.Scope[T]) []engine.Step { return k(s) }
+
+// finalizing is a script with another one for deletion.
+type finalizing[T engine.Object] struct {
+	script[T]
+	end script[T]
+}
+
+func (k finalizing[T]) Finalize(s engine.Scope[T]) []engine.Step { return k.end(s) }
+
+// lever is a step that a spec steers.
+type lever struct {
+	mu   sync.Mutex
+	name string
+	out  engine.Outcome
+	err  error
+	runs int
+}
+
+func (l *lever) set(out engine.Outcome, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.out, l.err = out, err
+}
+
+func (l *lever) step() engine.Step {
+	return engine.Step{Condition: l.name, Run: func(context.Context) (engine.Outcome, error) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.runs++
+		return l.out, l.err
+	}}
+}
+
+// Runs is how often the step has run.
+func (l *lever) Runs() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.runs
+}
+
+// levers makes steps that are done, one for each name, and the kind that consists of them.
+func levers(names ...string) ([]*lever, script[*Widget]) {
+	var all []*lever
+	for _, name := range names {
+		all = append(all, &lever{name: name, out: engine.Done()})
+	}
+	return all, func(engine.Scope[*Widget]) []engine.Step {
+		var steps []engine.Step
+		for _, l := range all {
+			steps = append(steps, l.step())
+		}
+		return steps
+	}
+}
+
+// registration adds a kind to a manager.
+type registration func(ctrl.Manager) error
+
+func widgets(kind engine.Kind[*Widget], cfg engine.Config[*Widget]) registration {
+	cfg.Name, cfg.Finalizer = "widget", "widget.test.acme.com/finalizer"
+	return func(mgr ctrl.Manager) error { return engine.Register(mgr, &Widget{}, cfg, kind) }
+}
+
+func gadgets(kind engine.Kind[*Gadget], cfg engine.Config[*Gadget]) registration {
+	cfg.Name, cfg.ByMark = "gadget", true
+	return func(mgr ctrl.Manager) error { return engine.Register(mgr, &Gadget{}, cfg, kind) }
+}
+
+// running is a manager that runs.
+type running struct {
+	*wire
+	stop func()
+}
+
+// start runs a manager until it is stopped or the spec ends.
+func start(register registration, change ...func(*ctrl.Options)) *running {
+	GinkgoHelper()
+	r := &running{wire: &wire{}}
+	cfg := rest.CopyConfig(plane.Config)
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { r.next = next; return r.wire })
+	cfg.Wrap(engine.CountWrites)
+	options := ctrl.Options{
+		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: new(true)},
+		Client:     client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: new(true)}},
+	}
+	for _, f := range change {
+		f(&options)
+	}
+	mgr, err := ctrl.NewManager(cfg, options)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(register(mgr)).To(Succeed())
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	r.stop = sync.OnceFunc(func() {
+		cancel()
+		Eventually(ended).Should(Receive(BeNil()))
+	})
+	DeferCleanup(func() { r.stop() })
+	return r
+}
+
+// namespace makes a namespace of the spec's own.
+func namespace() string {
+	GinkgoHelper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "spec-"}}
+	Expect(admin.Create(context.Background(), ns)).To(Succeed())
+	return ns.Name
+}
+
+// widget makes a Widget that goes with the spec.
+func widget(change ...func(*Widget)) *Widget {
+	GinkgoHelper()
+	w := &Widget{ObjectMeta: metav1.ObjectMeta{Name: "w", Namespace: namespace()}}
+	for _, f := range change {
+		f(w)
+	}
+	return made(w)
+}
+
+// made creates an object and deletes it, whatever its finalizers, when the spec ends.
+func made[O client.Object](o O) O {
+	GinkgoHelper()
+	Expect(admin.Create(context.Background(), o)).To(Succeed())
+	DeferCleanup(func(ctx context.Context) {
+		Expect(client.IgnoreNotFound(admin.Delete(ctx, o))).To(Succeed())
+		patch := client.RawPatch(client.Merge.Type(), []byte(`{"metadata":{"finalizers":null}}`))
+		Expect(client.IgnoreNotFound(admin.Patch(ctx, o, patch))).To(Succeed())
+	})
+	return o
+}
+
+// poke makes the engine run an object, which changes nothing that it acts on.
+func poke(o client.Object) {
+	GinkgoHelper()
+	annotate(o, "test/poke", fmt.Sprint(time.Now().UnixNano()))
+}
+
+func annotate(o client.Object, key, value string) {
+	GinkgoHelper()
+	text := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, key, value)
+	if value == "" {
+		text = fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, key)
+	}
+	mergePatch(o, text)
+}
+
+func mergePatch(o client.Object, text string) {
+	GinkgoHelper()
+	Expect(admin.Patch(context.Background(), o, client.RawPatch(client.Merge.Type(), []byte(text)))).To(Succeed())
+}
+
+// conditions gives a function that reads an object's conditions as "Type=Status Reason: message".
+func conditions(o engine.Object) func() []string {
+	return func() []string {
+		if err := admin.Get(context.Background(), client.ObjectKeyFromObject(o), o); err != nil {
+			return []string{err.Error()}
+		}
+		var lines []string
+		for _, c := range o.CommonStatus().Conditions {
+			lines = append(lines, strings.TrimSuffix(fmt.Sprintf("%s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message), ": "))
+		}
+		return lines
+	}
+}
+
+// ready gives a function that reads an object's condition Ready as "Status Reason".
+func ready(o engine.Object) func() string {
+	return func() string {
+		conditions(o)()
+		c := meta.FindStatusCondition(o.CommonStatus().Conditions, engine.Ready)
+		if c == nil {
+			return "none"
+		}
+		return string(c.Status) + " " + c.Reason
+	}
+}
+
+const isReady = "True Ready"
+
+// gone gives a function that tells whether an object is gone.
+func gone(o client.Object) func() bool {
+	return func() bool {
+		return apierrors.IsNotFound(admin.Get(context.Background(), client.ObjectKeyFromObject(o), o))
+	}
+}

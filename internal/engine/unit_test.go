@@ -1,0 +1,226 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
+)
+
+var pods = schema.GroupResource{Resource: "pods"}
+
+func TestJitter(t *testing.T) {
+	for _, d := range []time.Duration{0, -time.Second} {
+		if got := jitter(d); got != 0 {
+			t.Errorf("jitter(%v) = %v, want no requeue", d, got)
+		}
+	}
+	for _, d := range []time.Duration{1, 9, time.Second, 24 * time.Hour} {
+		seen := map[time.Duration]bool{}
+		for range 1000 {
+			got := jitter(d)
+			if got < d || got > d+d/10 {
+				t.Fatalf("jitter(%v) = %v, want up to a tenth more", d, got)
+			}
+			seen[got] = true
+		}
+		if d >= time.Second && len(seen) < 900 {
+			t.Errorf("jitter(%v) gave only %d different delays of 1000", d, len(seen))
+		}
+	}
+}
+
+func TestSooner(t *testing.T) {
+	const never = 0
+	for _, c := range []struct{ a, b, want time.Duration }{
+		{never, never, never}, {1, never, 1}, {never, 1, 1}, {1, 2, 1}, {2, 1, 1}, {1, 1, 1},
+	} {
+		if got := sooner(c.a, c.b); got != c.want {
+			t.Errorf("sooner(%d, %d) = %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+func TestFailed(t *testing.T) {
+	forbidden := apierrors.NewForbidden(pods, "p", errors.New("no"))
+	for name, c := range map[string]struct {
+		err  error
+		want Outcome
+	}{
+		"any error":                 {errors.New("x"), Outcome{state: waiting, reason: "Error", message: "x"}},
+		"the API server's reason":   {fmt.Errorf("making: %w", forbidden), Outcome{state: waiting, reason: "Forbidden", message: "making: " + forbidden.Error()}},
+		"an API error without one":  {&apierrors.StatusError{ErrStatus: metav1.Status{Message: "x"}}, Outcome{state: waiting, reason: "Error", message: "x"}},
+		"an explanation":            {Explain(errors.New("x"), "R", "m"), Outcome{state: waiting, reason: "R", message: "m"}},
+		"a wrapped explanation":     {fmt.Errorf("y: %w", Explain(errors.New("x"), "R", "m")), Outcome{state: waiting, reason: "R", message: "m"}},
+		"an explained reason of it": {Explain(forbidden, "R", "m"), Outcome{state: waiting, reason: "R", message: "m"}},
+		"the outer explanation":     {Explain(Explain(errors.New("x"), "Q", "l"), "R", "m"), Outcome{state: waiting, reason: "R", message: "m"}},
+	} {
+		if diff := cmp.Diff(c.want, failed(c.err), cmp.AllowUnexported(Outcome{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if cause := errors.New("x"); !errors.Is(Explain(cause, "R", "m"), cause) || Explain(cause, "R", "m").Error() != "x" {
+		t.Error("Explain loses the error")
+	}
+}
+
+func TestResult(t *testing.T) {
+	broken := errors.New("x")
+	conflict := apierrors.NewConflict(pods, "p", errors.New("late"))
+	held := apierrors.NewApplyConflict([]metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict}}, "held")
+	for name, c := range map[string]struct {
+		err      error
+		after    time.Duration
+		want     error
+		earliest time.Duration
+	}{
+		"nothing to wait for":         {},
+		"a delay":                     {after: time.Minute, earliest: time.Minute},
+		"an error backs off":          {err: broken, after: time.Minute, want: broken},
+		"a conflict is repeated soon": {err: fmt.Errorf("y: %w", conflict), after: time.Minute, earliest: conflictRetry},
+		"a held field is an error":    {err: held, want: held},
+		"an explained one as well":    {err: Explain(conflict, "R", "m"), want: conflict},
+	} {
+		got, err := resultOf(t.Context(), clock.RealClock{}, Outcome{after: c.after}, c.err)
+		if !errors.Is(err, c.want) || (c.want == nil) != (err == nil) {
+			t.Errorf("%s: error %v, want %v", name, err, c.want)
+		}
+		if got.RequeueAfter < c.earliest || got.RequeueAfter > c.earliest+c.earliest/10 {
+			t.Errorf("%s: again after %v, want about %v", name, got.RequeueAfter, c.earliest)
+		}
+		if !cmp.Equal(got, ctrl.Result{RequeueAfter: got.RequeueAfter}) {
+			t.Errorf("%s: %+v asks for more than a delay", name, got)
+		}
+	}
+}
+
+func TestThen(t *testing.T) {
+	for name, c := range map[string]struct{ first, second, want Outcome }{
+		"both done":       {Done(), Done(), Done()},
+		"the first waits": {Wait(2, "R", "m"), Done(), Wait(2, "R", "m")},
+		"the next waits":  {Done(), Wait(2, "R", "m"), Wait(2, "R", "m")},
+		"the next blocks, but the first looks again": {DoneUntil(2), Block("R", "m"), BlockFor(2, "R", "m")},
+		"the sooner delay counts":                    {DoneUntil(3), DoneUntil(2), DoneUntil(2)},
+		"doubt stays":                                {Uncertain(2, "R", "m"), DoneUntil(1), Uncertain(1, "R", "m")},
+		"doubt comes":                                {Done(), Uncertain(2, "R", "m"), Uncertain(2, "R", "m")},
+	} {
+		step := Step{"C", func(context.Context) (Outcome, error) { return c.first, nil }}.
+			Then(func(context.Context) (Outcome, error) {
+				if !c.first.GoesOn() {
+					t.Errorf("%s: the next part runs", name)
+				}
+				return c.second, nil
+			})
+		got, err := step.Run(t.Context())
+		if err != nil || step.Condition != "C" {
+			t.Errorf("%s: step %q fails with %v", name, step.Condition, err)
+		}
+		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(Outcome{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	broken := errors.New("x")
+	bad := func(context.Context) (Outcome, error) { return Outcome{}, broken }
+	good := func(context.Context) (Outcome, error) { return Done(), nil }
+	for _, step := range []Step{Step{"C", bad}.Then(good), Step{"C", good}.Then(bad)} {
+		if _, err := step.Run(t.Context()); !errors.Is(err, broken) {
+			t.Errorf("the error is lost: %v", err)
+		}
+	}
+}
+
+func TestOwnerMark(t *testing.T) {
+	at := func(ns, name string) *corev1.ConfigMap {
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}
+	}
+	for mark, owner := range map[string]*corev1.ConfigMap{"kind/n": at("", "n"), "kind/ns/n": at("ns", "n")} {
+		if got := ownerMark("kind", owner); got != mark {
+			t.Errorf("ownerMark = %q, want %q", got, mark)
+		}
+		key, ok := parseOwner("kind", mark)
+		if want := (types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}); !ok || key != want {
+			t.Errorf("parseOwner(%q) = %v, %v, want %v", mark, key, ok, want)
+		}
+	}
+	for _, mark := range []string{"", "kind", "kind/", "other/n", "kindred/n"} {
+		if key, ok := parseOwner("kind", mark); ok {
+			t.Errorf("parseOwner(%q) = %v, want none", mark, key)
+		}
+	}
+}
+
+func TestClip(t *testing.T) {
+	for _, text := range []string{"", "abc", "äöü", strings.Repeat("ä", 2000)} {
+		for _, n := range []int{3, 6, maxNote} {
+			got := clip(text, n)
+			if len(got) > n || !utf8.ValidString(got) || !strings.HasPrefix(text, got) {
+				t.Errorf("clip(%.9q, %d) = %q", text, n, got)
+			}
+			if len(got) < min(len(text), n-1) {
+				t.Errorf("clip(%.9q, %d) = %q loses too much", text, n, got)
+			}
+		}
+	}
+}
+
+// thing is the least that the engine works on.
+type thing struct {
+	corev1.ConfigMap
+	status common.Status
+}
+
+func (t *thing) CommonStatus() *common.Status { return &t.status }
+
+// TestStepsEndBeforeTheRun shows that a step that hangs leaves time to write the status.
+func TestStepsEndBeforeTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), runTimeout)
+		defer cancel()
+		r := &runner[*thing]{Config: Config[*thing]{}.withDefaults()}
+		s := Scope[*thing]{Obj: &thing{}, Clock: r.Clock, runner: r}
+		_, err := s.run(ctx, []Step{{"Hanging", func(ctx context.Context) (Outcome, error) {
+			<-ctx.Done()
+			return Outcome{}, ctx.Err()
+		}}})
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("run = %v", err)
+		}
+		if ctx.Err() != nil {
+			t.Error("no time is left to write the status")
+		}
+		if c := s.Obj.status.Conditions; len(c) != 2 || c[0].Message != context.DeadlineExceeded.Error() {
+			t.Errorf("conditions %+v", c)
+		}
+	})
+}

@@ -1,0 +1,51 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package engine_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/acme/platform-operator/internal/engine"
+)
+
+var _ = Describe("A Waker", func() {
+	It("has the object run that it names, and no other", func(ctx context.Context) {
+		waker := engine.NewWaker()
+		steps, kind := levers("First")
+		start(widgets(kind, engine.Config[*Widget]{Waker: waker}))
+		w := widget()
+		Eventually(ready(w)).Should(Equal(isReady))
+		other := widget()
+		Eventually(ready(other)).Should(Equal(isReady))
+
+		steps[0].set(engine.Block("BadColour", "choose red or blue"), nil)
+		waker.Wake(ctx, client.ObjectKeyFromObject(w))
+		Eventually(ready(w)).Should(Equal("False BadColour"))
+		Expect(ready(other)()).To(Equal(isReady))
+		waker.Wake(ctx, client.ObjectKey{Namespace: w.Namespace, Name: "nobody"})
+	})
+
+	It("waits for nobody longer than its caller does", func(ctx context.Context) {
+		ctx, cancel := context.WithCancel(ctx)
+		cancel()
+		engine.NewWaker().Wake(ctx, client.ObjectKey{Name: "w"})
+	})
+})

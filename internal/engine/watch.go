@@ -1,0 +1,186 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/acme/platform-operator/internal/names"
+)
+
+// Reference is something that objects of a kind refer to by name. The engine watches it, so that an
+// object that is blocked on it is looked at again when it appears or changes.
+type Reference[T Object] struct {
+	// To is an empty object of the type. Secrets and ConfigMaps are watched as metadata only: read the
+	// named ones with Scope.Live.
+	To client.Object
+	// Keys are the names that one object refers to.
+	Keys func(T) []client.ObjectKey
+}
+
+// index adds the look-ups that watches and pruning need: children by owner, and objects by what they
+// refer to.
+func (r *runner[T]) index(mgr ctrl.Manager, prototype T) error {
+	ctx, indexer := context.Background(), mgr.GetFieldIndexer()
+	for _, o := range r.Owns {
+		if err := indexer.IndexField(ctx, o, r.ownerIndex(), ownerUIDOf); err != nil {
+			return fmt.Errorf("indexing %T by owner: %w", o, err)
+		}
+	}
+	for i, ref := range r.References {
+		keys := func(o client.Object) []string {
+			var out []string
+			for _, k := range ref.Keys(o.(T)) {
+				out = append(out, k.String())
+			}
+			return out
+		}
+		if err := indexer.IndexField(ctx, prototype, referenceIndex(i), keys); err != nil {
+			return fmt.Errorf("indexing %s by its references to %T: %w", r.Name, ref.To, err)
+		}
+	}
+	return r.indexWatched(ctx, indexer, prototype)
+}
+
+func (r *runner[T]) ownerIndex() string { return "owner/" + r.Name }
+
+func referenceIndex(i int) string { return fmt.Sprintf("reference/%d", i) }
+
+func ownerUIDOf(o client.Object) []string {
+	if uid := o.GetLabels()[names.LabelOwnerUID]; uid != "" {
+		return []string{uid}
+	}
+	return nil
+}
+
+// watches builds the controller: the kind itself, its children, and what it refers to.
+func (r *runner[T]) watches(mgr ctrl.Manager, prototype T) (*builder.Builder, error) {
+	b := ctrl.NewControllerManagedBy(mgr).Named(r.Name).
+		For(prototype, builder.WithPredicates(predicate.Or(
+			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: r.MaxConcurrentReconciles,
+			ReconciliationTimeout:   runTimeout,
+			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
+				50*time.Millisecond, r.RetryMax),
+		})
+	for _, o := range r.Owns {
+		b = b.Watches(o, handler.EnqueueRequestsFromMapFunc(r.ownerOf))
+	}
+	for i, ref := range r.References {
+		byReference, err := r.referringTo(mgr, prototype, referenceIndex(i))
+		if err != nil {
+			return nil, err
+		}
+		var opts []builder.WatchesOption
+		switch ref.To.(type) {
+		case *corev1.Secret, *corev1.ConfigMap:
+			opts = append(opts, builder.OnlyMetadata)
+		}
+		b = b.Watches(ref.To, handler.EnqueueRequestsFromMapFunc(byReference), opts...)
+	}
+	return r.watchMore(mgr, prototype, b)
+}
+
+// ownerOf maps a child to its owner by the mark that it carries.
+func (r *runner[T]) ownerOf(_ context.Context, o client.Object) []reconcile.Request {
+	key, ok := parseOwner(r.Name, o.GetAnnotations()[names.AnnotationOwner])
+	if !ok {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: key}}
+}
+
+// ownerMark is the value of the owner annotation on the children of an object.
+func ownerMark(kind string, owner client.Object) string {
+	if ns := owner.GetNamespace(); ns != "" {
+		return kind + "/" + ns + "/" + owner.GetName()
+	}
+	return kind + "/" + owner.GetName()
+}
+
+func parseOwner(kind, mark string) (types.NamespacedName, bool) {
+	rest, ok := strings.CutPrefix(mark, kind+"/")
+	if !ok || rest == "" {
+		return types.NamespacedName{}, false
+	}
+	if ns, name, namespaced := strings.Cut(rest, "/"); namespaced {
+		return types.NamespacedName{Namespace: ns, Name: name}, true
+	}
+	return types.NamespacedName{Name: rest}, true
+}
+
+// referringTo maps a referenced object to the objects that refer to it.
+func (r *runner[T]) referringTo(mgr ctrl.Manager, prototype T, index string) (handler.MapFunc, error) {
+	newList, err := listOf(mgr.GetScheme(), prototype)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, o client.Object) []reconcile.Request {
+		return r.indexed(ctx, newList(), index, client.ObjectKeyFromObject(o).String(), func(T) bool { return true })
+	}, nil
+}
+
+// indexed are the requests for the objects that an index has under a key, and that a function selects.
+func (r *runner[T]) indexed(ctx context.Context, list client.ObjectList, index, key string, selects func(T) bool) []reconcile.Request {
+	if err := r.client.List(ctx, list, client.MatchingFields{index: key},
+		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Cannot list what refers to an object", "kind", r.Name, "reference", key)
+		return nil
+	}
+	var out []reconcile.Request
+	_ = meta.EachListItem(list, func(item runtime.Object) error {
+		if selects(item.(T)) {
+			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(item.(client.Object))})
+		}
+		return nil
+	})
+	return out
+}
+
+// listOf gives the constructor of the list type that belongs to an object's type.
+func listOf(scheme *runtime.Scheme, o client.Object) (func() client.ObjectList, error) {
+	gvk, err := apiutil.GVKForObject(o, scheme)
+	if err != nil {
+		return nil, err
+	}
+	gvk.Kind += "List"
+	if _, err := scheme.New(gvk); err != nil {
+		return nil, err
+	}
+	return func() client.ObjectList {
+		list, _ := scheme.New(gvk)
+		return list.(client.ObjectList)
+	}, nil
+}

@@ -1,0 +1,115 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package identity
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/lru"
+)
+
+// CacheOptions says how long, and how many, answers are kept. The zero value of each field means its default.
+type CacheOptions struct {
+	// Known is how long the answer "found" is believed. Default 10 minutes.
+	Known time.Duration
+	// Unknown is how long the answer "not found" is believed; shorter, because a user who was just created should not
+	// have to wait. Default 30 seconds.
+	Unknown time.Duration
+	// Pause is how long a directory that let a query run into its time-out is left alone: names that are not in the
+	// cache get the same error at once, so that a hanging directory does not hold up every caller for a time-out each.
+	// Other errors are never kept. Default 5 seconds.
+	Pause time.Duration
+	// Size is the number of names whose answers are kept; the longest unused goes first. Default 4096.
+	Size int
+	// Clock tells the age of an answer. Default the real one.
+	Clock clock.PassiveClock
+}
+
+// Cached puts a bounded cache in front of d. Concurrent look-ups of one name share one query, which runs to its end even
+// when the callers who wait for it give up: it is bounded by d's own time-out, and the next caller finds its answer.
+func Cached(d Directory, opts CacheOptions) Directory {
+	opts.Known = cmp.Or(opts.Known, 10*time.Minute)
+	opts.Unknown = cmp.Or(opts.Unknown, 30*time.Second)
+	opts.Pause = cmp.Or(opts.Pause, 5*time.Second)
+	opts.Size = cmp.Or(opts.Size, 4096)
+	if opts.Clock == nil {
+		opts.Clock = clock.RealClock{}
+	}
+	return &cached{directory: d, opts: opts, answers: lru.New(opts.Size)}
+}
+
+type cached struct {
+	directory Directory
+	opts      CacheOptions
+	answers   *lru.Cache // username -> answer
+	queries   singleflight.Group
+	pause     atomic.Pointer[pause]
+}
+
+type answer struct {
+	found bool
+	until time.Time
+}
+
+type pause struct {
+	err   error
+	until time.Time
+}
+
+func (c *cached) Lookup(ctx context.Context, username string) (bool, error) {
+	kept, _ := c.answers.Get(username)
+	if a, ok := kept.(answer); ok && c.opts.Clock.Now().Before(a.until) {
+		return a.found, nil
+	}
+	if p := c.pause.Load(); p != nil && c.opts.Clock.Now().Before(p.until) {
+		return false, p.err
+	}
+	// The first caller's values (trace, logger) go with the shared query, its cancellation does not.
+	result := c.queries.DoChan(username, func() (any, error) { return c.ask(context.WithoutCancel(ctx), username) })
+	select {
+	case r := <-result:
+		found, _ := r.Val.(bool)
+		return found, r.Err
+	case <-ctx.Done():
+		return false, fmt.Errorf("waiting for the directory to answer: %w", context.Cause(ctx))
+	}
+}
+
+func (c *cached) ask(ctx context.Context, username string) (bool, error) {
+	found, err := c.directory.Lookup(ctx, username)
+	now := c.opts.Clock.Now()
+	if err != nil {
+		// ctx has no deadline here, so this one was the directory's own.
+		if errors.Is(err, context.DeadlineExceeded) {
+			c.pause.Store(&pause{err: err, until: now.Add(c.opts.Pause)})
+		}
+		return false, err
+	}
+	keep := c.opts.Unknown
+	if found {
+		keep = c.opts.Known
+	}
+	c.answers.Add(username, answer{found: found, until: now.Add(keep)})
+	return found, nil
+}

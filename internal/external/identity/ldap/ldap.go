@@ -1,0 +1,271 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package ldap asks an LDAP v3 directory (OpenLDAP, Active Directory) whether a user exists.
+//
+// Every look-up has a connection of its own. Look-ups are rare, because the caller keeps a cache in front, and so a
+// rotated password counts at once, no server or firewall can drop an idle connection under us, and the end of a
+// look-up is the end of all that it started.
+package ldap
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	goldap "github.com/go-ldap/ldap/v3"
+	"k8s.io/client-go/util/cert"
+
+	"github.com/acme/platform-operator/internal/external/identity"
+)
+
+const (
+	placeholder = "{username}"
+
+	// UserFilter's default: Active Directory's two names, OpenLDAP's one, and the mail address. A server that does not
+	// know one of the attributes ignores that part.
+	defaultUserFilter = "(|(sAMAccountName={username})(userPrincipalName={username})(uid={username})(mail={username}))"
+
+	// A user name may be any DN below the base; only a person's or an account's counts, not that of a folder or group.
+	userClasses = "(|(objectClass=person)(objectClass=account)(objectClass=posixAccount))"
+)
+
+// Credentials are what the operator binds with.
+type Credentials struct {
+	// BindDN is the name of the entry to bind as.
+	BindDN string
+	// Password is its password; an empty one is an error, since servers take it for an anonymous bind.
+	Password string
+}
+
+// Options describe the directory.
+type Options struct {
+	// URL is ldaps://host[:636] or ldap://host[:389]. Required.
+	URL string
+	// StartTLS encrypts an ldap:// connection before anything else is said on it.
+	StartTLS bool
+	// AllowPlaintext lets an ldap:// URL without StartTLS pass, which sends the bind password in clear.
+	AllowPlaintext bool
+	// RootCAs holds the PEM certificates of the authorities that the server's certificate may come from. Empty means
+	// those of the system.
+	RootCAs []byte
+	// ServerName is the host name that the server's certificate must be for. Default the host in URL.
+	ServerName string
+	// Credentials is called for every look-up, so that a rotated password counts at once. nil means an anonymous bind.
+	Credentials func(ctx context.Context) (Credentials, error)
+	// BaseDN is the entry below which all users are. Required.
+	BaseDN string
+	// UserFilter is an RFC 4515 filter in which {username} stands for the escaped user name. The default looks at
+	// sAMAccountName, userPrincipalName, uid and mail.
+	UserFilter string
+	// UsernamePrefix is what the API servers put before the names that this directory gave them ("oidc:"); it is cut
+	// off before asking. A name without it is asked as it is, because the same people also come by other ways that add
+	// no prefix, such as client certificates.
+	UsernamePrefix string
+	// Timeout bounds a look-up from dialling to the answer. Default 3 seconds.
+	Timeout time.Duration
+}
+
+type directory struct {
+	Options
+	address string
+	ldaps   bool
+	tls     *tls.Config
+	base    *goldap.DN
+}
+
+// New returns the directory that o describes, without connecting to it. It fails when o is not complete, contradicts
+// itself, or would send a password in clear without saying AllowPlaintext.
+//
+// A user name that is the DN of an entry below BaseDN is looked up as that entry; every other name by UserFilter. "Not
+// found" is believed only of a server that shows us the entry BaseDN itself: one that does not, because the name is
+// wrong or because the bind account may not read, would know nobody.
+func New(o Options) (identity.Directory, error) {
+	o.UserFilter = cmp.Or(o.UserFilter, defaultUserFilter)
+	o.Timeout = cmp.Or(o.Timeout, 3*time.Second)
+	d := &directory{Options: o}
+	for _, read := range []func() error{d.readURL, d.readTLS, d.readBaseDN, d.readUserFilter} {
+		if err := read(); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+func (d *directory) readURL() error {
+	u, err := url.Parse(strings.TrimSuffix(d.URL, "/"))
+	if err != nil || u.Hostname() == "" || u.Scheme+"://"+u.Host != u.String() {
+		return errors.New("URL must be ldaps://host[:port] or ldap://host[:port]")
+	}
+	port := goldap.DefaultLdapPort
+	switch {
+	case u.Scheme == "ldaps" && d.StartTLS:
+		return errors.New("StartTLS is for ldap:// URLs only; ldaps:// is encrypted from the first byte")
+	case u.Scheme == "ldaps":
+		d.ldaps, port = true, goldap.DefaultLdapsPort
+	case u.Scheme != "ldap":
+		return fmt.Errorf("URL scheme must be ldaps or ldap, not %q", u.Scheme)
+	case !d.StartTLS && !d.AllowPlaintext:
+		return errors.New("ldap:// sends the bind password in clear: use ldaps://, StartTLS, or say AllowPlaintext")
+	}
+	d.address = net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port))
+	d.ServerName = cmp.Or(d.ServerName, u.Hostname())
+	return nil
+}
+
+func (d *directory) readTLS() error {
+	d.tls = &tls.Config{MinVersion: tls.VersionTLS12, ServerName: d.ServerName}
+	if len(d.RootCAs) == 0 {
+		return nil
+	}
+	var err error
+	if d.tls.RootCAs, err = cert.NewPoolFromBytes(d.RootCAs); err != nil {
+		return fmt.Errorf("reading RootCAs: %w", err)
+	}
+	return nil
+}
+
+func (d *directory) readBaseDN() error {
+	base, err := goldap.ParseDN(d.BaseDN)
+	if err != nil || len(base.RDNs) == 0 {
+		return fmt.Errorf("BaseDN %q is not a distinguished name", d.BaseDN)
+	}
+	d.base = base
+	return nil
+}
+
+func (d *directory) readUserFilter() error {
+	if !strings.Contains(d.UserFilter, placeholder) {
+		return fmt.Errorf("UserFilter must hold %s", placeholder)
+	}
+	if _, err := goldap.CompileFilter(d.filter("sam")); err != nil {
+		return fmt.Errorf("reading UserFilter: %w", err)
+	}
+	return nil
+}
+
+func (d *directory) filter(name string) string {
+	return strings.ReplaceAll(d.UserFilter, placeholder, goldap.EscapeFilter(name))
+}
+
+func (d *directory) Lookup(ctx context.Context, username string) (bool, error) {
+	name := strings.TrimPrefix(username, d.UsernamePrefix)
+	if name == "" {
+		return false, nil // nobody has an empty name, and an empty value is not one that every server can compare
+	}
+	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
+	defer cancel()
+	found, err := d.ask(ctx, name)
+	if err == nil {
+		return found, nil
+	}
+	if ctx.Err() != nil {
+		err = context.Cause(ctx) // what the library says about a connection closed under it helps nobody
+	}
+	return false, fmt.Errorf("asking LDAP directory %s: %w", d.address, err)
+}
+
+func (d *directory) ask(ctx context.Context, name string) (bool, error) {
+	conn, err := d.connect(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = conn.Close() }()
+	if err := d.bind(ctx, conn); err != nil {
+		return false, err
+	}
+	found, err := d.find(conn, name)
+	if found || err != nil {
+		return found, err
+	}
+	if visible, err := search(conn, d.BaseDN, goldap.ScopeBaseObject, "(objectClass=*)"); err != nil || visible {
+		return false, err
+	}
+	return false, fmt.Errorf("the server does not show the base entry %q", d.BaseDN)
+}
+
+func (d *directory) find(conn *goldap.Conn, name string) (bool, error) {
+	if dn, err := goldap.ParseDN(name); err == nil && d.base.AncestorOfFold(dn) {
+		return search(conn, dn.String(), goldap.ScopeBaseObject, userClasses)
+	}
+	return search(conn, d.BaseDN, goldap.ScopeWholeSubtree, d.filter(name))
+}
+
+// connect returns an encrypted connection (unless plain text was asked for). The end of ctx closes it under the library,
+// whose calls block until the server answers or the connection is gone; so ctx must end with the look-up.
+func (d *directory) connect(ctx context.Context) (*goldap.Conn, error) {
+	raw, err := new(net.Dialer).DialContext(ctx, "tcp", d.address)
+	if err != nil {
+		return nil, fmt.Errorf("connecting: %w", err)
+	}
+	context.AfterFunc(ctx, func() { _ = raw.Close() })
+	transport := raw
+	if d.ldaps {
+		encrypted := tls.Client(raw, d.tls)
+		if err := encrypted.HandshakeContext(ctx); err != nil {
+			return nil, fmt.Errorf("connecting with TLS: %w", err)
+		}
+		transport = encrypted
+	}
+	conn := goldap.NewConn(transport, d.ldaps)
+	conn.Start()
+	if d.StartTLS {
+		if err := conn.StartTLS(d.tls); err != nil {
+			_ = conn.Close()
+			return nil, fmt.Errorf("starting TLS: %w", err)
+		}
+	}
+	return conn, nil
+}
+
+func (d *directory) bind(ctx context.Context, conn *goldap.Conn) error {
+	if d.Credentials == nil {
+		return nil // an LDAP session is anonymous until it binds
+	}
+	c, err := d.Credentials(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the bind credentials: %w", err)
+	}
+	if err := conn.Bind(c.BindDN, c.Password); err != nil {
+		return fmt.Errorf("binding as %q: %w", c.BindDN, err)
+	}
+	return nil
+}
+
+// search reports whether any entry matches. One is enough, so it asks for one; a server that has more says so. A base
+// that does not exist is a plain answer, and so is a base that the server cannot read: if that were an error, whoever
+// picks a user name could make the check say "could not ask".
+func search(conn *goldap.Conn, base string, scope int, filter string) (bool, error) {
+	noAttributes := []string{"1.1"}
+	result, err := conn.Search(goldap.NewSearchRequest(
+		base, scope, goldap.NeverDerefAliases, 1, 0, false, filter, noAttributes, nil))
+	switch {
+	case err == nil:
+		return len(result.Entries) > 0, nil
+	case goldap.IsErrorWithCode(err, goldap.LDAPResultSizeLimitExceeded):
+		return true, nil
+	case goldap.IsErrorAnyOf(err, goldap.LDAPResultNoSuchObject, goldap.LDAPResultInvalidDNSyntax):
+		return false, nil
+	default:
+		return false, fmt.Errorf("searching %q: %w", base, err)
+	}
+}

@@ -1,0 +1,254 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package ldap_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"k8s.io/client-go/util/cert"
+
+	"github.com/acme/platform-operator/internal/external/identity"
+	"github.com/acme/platform-operator/internal/external/identity/ldap"
+	"github.com/acme/platform-operator/internal/external/identity/ldaptest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// generous is the bound for everything that must end "soon"; a server in these tests hangs for longer.
+const generous = 5 * time.Second
+
+// options are those of a well configured operator; tests spoil them.
+func options(s *ldaptest.Server) ldap.Options {
+	return ldap.Options{
+		URL:     s.LDAPS,
+		RootCAs: s.CA,
+		BaseDN:  s.BaseDN,
+		Credentials: func(context.Context) (ldap.Credentials, error) {
+			return ldap.Credentials{BindDN: s.BindDN, Password: s.Password}, nil
+		},
+		Timeout: generous,
+	}
+}
+
+func newDirectory(t *testing.T, o ldap.Options) identity.Directory {
+	t.Helper()
+	d, err := ldap.New(o)
+	if err != nil {
+		t.Fatalf("New: %v", err)
+	}
+	return d
+}
+
+func expect(t *testing.T, d identity.Directory, username string, want bool) {
+	t.Helper()
+	if got, err := d.Lookup(t.Context(), username); err != nil || got != want {
+		t.Errorf("Lookup(%q) = %v, %v; want %v, nil", username, got, err, want)
+	}
+}
+
+func expectError(t *testing.T, d identity.Directory, want string) {
+	t.Helper()
+	found, err := d.Lookup(t.Context(), "sam")
+	if err == nil || found || !strings.Contains(err.Error(), want) {
+		t.Errorf("Lookup = %v, %v; want false and an error with %q", found, err, want)
+	}
+	if err != nil && strings.Contains(err.Error(), "password-") {
+		t.Errorf("the error tells the password: %v", err)
+	}
+}
+
+func TestLookup(t *testing.T) {
+	s := ldaptest.Start(t)
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // while the server is there and closes nothing by itself
+	for _, uid := range []string{"sam", "sam@acme.com", "tim", "oidc:tom", "a(b)*c\\d", "ünï"} {
+		s.AddUser(uid)
+	}
+	ldaps := options(s)
+	ldaps.UsernamePrefix = "oidc:"
+	startTLS := ldaps
+	startTLS.URL, startTLS.StartTLS = s.URL, true
+	for name, d := range map[string]identity.Directory{
+		"ldaps":    newDirectory(t, ldaps),
+		"StartTLS": newDirectory(t, startTLS),
+	} {
+		for _, tt := range []struct {
+			reason, username string
+			want             bool
+		}{
+			{"by uid", "sam", true},
+			{"by mail", "tim@acme.com", true},
+			{"not ASCII", "ünï", true},
+			{"two entries match", "sam@acme.com", true},
+			{"unknown", "eve", false},
+			{"the prefix is cut off", "oidc:sam", true},
+			{"the prefix is cut off once", "oidc:oidc:tom", true},
+			{"what is left is the name", "oidc:tom", false},
+			{"nothing is left", "oidc:", false},
+			{"nothing at all", "", false},
+			{"metacharacters that are in the name", "a(b)*c\\d", true},
+			{"a wildcard", "*", false},
+			{"a wildcard in a name", "s*m", false},
+			{"an injected filter", "*)(uid=*", false},
+			{"another injected filter", "eve)(|(uid=*", false},
+			{"an escape", "\\73am", false},
+			{"a NUL byte", "sam\x00", false},
+			{"not UTF-8", "\xff\xfe", false},
+			{"long", strings.Repeat("x", 256), false},
+			{"DN", "uid=sam," + s.PeopleDN, true},
+			{"DN, spelled otherwise", "UID=Sam, OU=People, DC=acme, DC=com", true},
+			{"DN of nobody", "uid=eve," + s.PeopleDN, false},
+			{"DN below nothing", "uid=sam,ou=nowhere," + s.BaseDN, false},
+			{"DN with an unknown attribute", "nosuch=sam," + s.PeopleDN, false},
+			{"DN outside the base", "CN=sam,OU=x", false},
+			{"DN of a folder", s.PeopleDN, false},
+			{"DN of the base", s.BaseDN, false},
+		} {
+			t.Run(name+"/"+tt.reason, func(t *testing.T) { expect(t, d, tt.username, tt.want) })
+		}
+	}
+}
+
+func TestUserFilter(t *testing.T) {
+	s := ldaptest.Start(t)
+	s.AddUser("sam")
+	o := options(s)
+	o.UserFilter = "(&(objectClass=inetOrgPerson)(mail={username}@acme.com))"
+	d := newDirectory(t, o)
+	expect(t, d, "sam", true)
+	expect(t, d, "sam@acme.com", false)
+}
+
+func TestCouldNotAsk(t *testing.T) {
+	s := ldaptest.Start(t)
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	s.AddUser("sam")
+	other, _, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	credentials := func(password string, err error) func(o *ldap.Options) {
+		return func(o *ldap.Options) {
+			o.Credentials = func(context.Context) (ldap.Credentials, error) {
+				return ldap.Credentials{BindDN: s.BindDN, Password: password}, err
+			}
+		}
+	}
+	for _, tt := range []struct {
+		reason string
+		spoil  func(o *ldap.Options)
+		want   string
+	}{
+		{"wrong password", credentials("password-wrong", nil), "Invalid Credentials"},
+		{"empty password", credentials("", nil), "empty password"},
+		{"no credentials", credentials("", errors.New("no Secret")), "no Secret"},
+		{"may not see the base", func(o *ldap.Options) { o.Credentials = nil }, "does not show the base entry"},
+		{"no such base", func(o *ldap.Options) { o.BaseDN = "dc=nowhere,dc=com" }, "does not show the base entry"},
+		{"no such folder", func(o *ldap.Options) { o.BaseDN = "ou=nowhere," + s.BaseDN }, "does not show the base entry"},
+		{"unknown authority", func(o *ldap.Options) { o.RootCAs = other }, "unknown authority"},
+		{"unknown to the system", func(o *ldap.Options) { o.RootCAs = nil }, "unknown authority"},
+		{"wrong host name", func(o *ldap.Options) { o.ServerName = "ldap.acme.com" }, "ldap.acme.com"},
+		{"wrong host name in the URL", func(o *ldap.Options) {
+			o.URL = strings.Replace(o.URL, "127.0.0.1", "localhost", 1)
+		}, "localhost"},
+	} {
+		t.Run(tt.reason, func(t *testing.T) {
+			ldaps := options(s)
+			tt.spoil(&ldaps)
+			expectError(t, newDirectory(t, ldaps), tt.want)
+
+			startTLS := options(s)
+			startTLS.URL, startTLS.StartTLS = s.URL, true
+			tt.spoil(&startTLS)
+			expectError(t, newDirectory(t, startTLS), tt.want)
+		})
+	}
+}
+
+func TestPlaintextIsPlaintext(t *testing.T) {
+	s := ldaptest.Start(t)
+	o := options(s)
+	o.URL, o.AllowPlaintext = s.URL, true
+	expectError(t, newDirectory(t, o), "Confidentiality Required") // this server wants encryption, and there was none
+}
+
+func TestRotatedPassword(t *testing.T) {
+	s := ldaptest.Start(t)
+	s.AddUser("sam")
+	o := options(s)
+	old := s.Password
+	var secret string
+	o.Credentials = func(context.Context) (ldap.Credentials, error) {
+		return ldap.Credentials{BindDN: s.BindDN, Password: secret}, nil
+	}
+	d := newDirectory(t, o)
+	secret = old
+	expect(t, d, "sam", true)
+	s.SetPassword("password-new")
+	expectError(t, d, "Invalid Credentials")
+	secret = s.Password
+	expect(t, d, "sam", true)
+}
+
+func TestServerDown(t *testing.T) {
+	s := ldaptest.Start(t)
+	s.AddUser("sam")
+	d := newDirectory(t, options(s))
+	expect(t, d, "sam", true)
+	s.Stop()
+	expectError(t, d, "connection refused")
+}
+
+func TestNewRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		reason string
+		spoil  func(o *ldap.Options)
+		want   string
+	}{
+		{"no URL", func(o *ldap.Options) { o.URL = "" }, "URL must be"},
+		{"no host", func(o *ldap.Options) { o.URL = "ldaps:///" }, "URL must be"},
+		{"another scheme", func(o *ldap.Options) { o.URL = "https://ldap.acme.com" }, "scheme"},
+		{"a password in the URL", func(o *ldap.Options) { o.URL = "ldaps://sam:password-1@ldap.acme.com" }, "URL must be"},
+		{"plain text", func(o *ldap.Options) { o.URL = "ldap://ldap.acme.com" }, "in clear"},
+		{"a path in the URL", func(o *ldap.Options) { o.URL = "ldaps://ldap.acme.com/dc=acme,dc=com" }, "URL must be"},
+		{"TLS in TLS", func(o *ldap.Options) { o.StartTLS = true }, "StartTLS"},
+		{"no certificates", func(o *ldap.Options) { o.RootCAs = []byte("no PEM") }, "RootCAs"},
+		{"no base", func(o *ldap.Options) { o.BaseDN = "" }, "BaseDN"},
+		{"not a DN", func(o *ldap.Options) { o.BaseDN = "acme.com" }, "BaseDN"},
+		{"no place for the name", func(o *ldap.Options) { o.UserFilter = "(uid=%s)" }, "{username}"},
+		{"not a filter", func(o *ldap.Options) { o.UserFilter = "(uid={username}" }, "UserFilter"},
+	} {
+		t.Run(tt.reason, func(t *testing.T) {
+			o := ldap.Options{URL: "ldaps://ldap.acme.com/", BaseDN: "dc=acme,dc=com"}
+			if _, err := ldap.New(o); err != nil {
+				t.Fatalf("New refuses what is right: %v", err)
+			}
+			tt.spoil(&o)
+			_, err := ldap.New(o)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("New: %v; want an error with %q", err, tt.want)
+			}
+			if err != nil && strings.Contains(err.Error(), "password-1") {
+				t.Errorf("the error tells the password: %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,234 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package scim asks a SCIM 2.0 service provider (RFC 7644) whether a user exists.
+package scim
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/util/cert"
+
+	"github.com/acme/platform-operator/internal/external/identity"
+)
+
+const maxBody = 1 << 20 // one user with two attributes is below 1 KiB
+
+var attributePath = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_$:.-]*$`)
+
+// Options describe the service provider.
+type Options struct {
+	// URL is the base, without /Users: "https://id.acme.com/scim/v2". Required.
+	URL string
+	// AllowPlaintext lets an http:// URL pass, which sends the token in clear.
+	AllowPlaintext bool
+	// Token returns the bearer token. It is called for every look-up, so that a rotated token counts at once. White
+	// space around the token is dropped. Required.
+	Token func(ctx context.Context) (string, error)
+	// RootCAs holds the PEM certificates of the authorities that the server's certificate may come from. Empty means
+	// those of the system.
+	RootCAs []byte
+	// Attribute is the attribute path that holds the user name. Default "userName".
+	Attribute string
+	// UsernamePrefix is what the API servers put before the names that this provider gave them ("oidc:"); it is cut off
+	// before asking. A name without it is asked as it is, because the same people also come by other ways that add no
+	// prefix, such as client certificates.
+	UsernamePrefix string
+	// Timeout bounds a look-up from dialling to the end of the answer. Default 3 seconds.
+	Timeout time.Duration
+}
+
+type directory struct {
+	Options
+	users  *url.URL
+	client *http.Client
+}
+
+// New returns the directory that o describes, without connecting to it. It fails when o is not complete or would send
+// the token in clear without saying AllowPlaintext.
+//
+// A user whose attribute "active" is false counts as not found; a user without that attribute counts as found. Every
+// answer other than 200 with a SCIM list is an error: a 404 means a wrong URL and not an unknown user. Redirects are
+// not followed, so the token goes nowhere but to URL.
+func New(o Options) (identity.Directory, error) {
+	o.Attribute = cmp.Or(o.Attribute, "userName")
+	o.Timeout = cmp.Or(o.Timeout, 3*time.Second)
+	if o.Token == nil {
+		return nil, errors.New("no Token given")
+	}
+	if !attributePath.MatchString(o.Attribute) {
+		return nil, fmt.Errorf("%q, the Attribute, is not a SCIM attribute path", o.Attribute)
+	}
+	users, err := usersURL(o)
+	if err != nil {
+		return nil, err
+	}
+	client, err := newClient(o.RootCAs)
+	if err != nil {
+		return nil, err
+	}
+	return &directory{Options: o, users: users, client: client}, nil
+}
+
+func usersURL(o Options) (*url.URL, error) {
+	u, err := url.Parse(o.URL)
+	if err != nil || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return nil, errors.New("URL must be https://host[:port][/path]")
+	}
+	if u.Scheme != "https" && (u.Scheme != "http" || !o.AllowPlaintext) {
+		return nil, fmt.Errorf("URL scheme must be https, not %q (http sends the token in clear: say AllowPlaintext)", u.Scheme)
+	}
+	return u.JoinPath("Users"), nil
+}
+
+func newClient(rootCAs []byte) (*http.Client, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if len(rootCAs) > 0 {
+		var err error
+		if config.RootCAs, err = cert.NewPoolFromBytes(rootCAs); err != nil {
+			return nil, fmt.Errorf("reading RootCAs: %w", err)
+		}
+	}
+	return &http.Client{
+		Transport: &http.Transport{
+			Proxy:           http.ProxyFromEnvironment,
+			TLSClientConfig: config,
+			// Look-ups are rare; an idle connection would only be there to go stale.
+			DisableKeepAlives: true,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}, nil
+}
+
+func (d *directory) Lookup(ctx context.Context, username string) (bool, error) {
+	name := strings.TrimPrefix(username, d.UsernamePrefix)
+	if name == "" {
+		return false, nil // nobody has an empty name
+	}
+	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
+	defer cancel()
+	found, err := d.ask(ctx, name)
+	if err != nil {
+		return false, fmt.Errorf("asking SCIM provider %s: %w", d.users.Host, err)
+	}
+	return found, nil
+}
+
+func (d *directory) ask(ctx context.Context, name string) (bool, error) {
+	req, err := d.request(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	resp, err := d.client.Do(req)
+	if err != nil {
+		return false, withoutURL(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return false, fmt.Errorf("unexpected answer %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+	if err != nil {
+		return false, fmt.Errorf("reading the answer: %w", err)
+	}
+	if len(body) > maxBody {
+		return false, fmt.Errorf("the answer is larger than %d bytes", maxBody)
+	}
+	return found(body)
+}
+
+func (d *directory) request(ctx context.Context, name string) (*http.Request, error) {
+	token, err := d.Token(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading the token: %w", err)
+	}
+	token = strings.TrimSpace(token)
+	if token == "" {
+		return nil, errors.New("the token is empty")
+	}
+	value, err := quote(name)
+	if err != nil {
+		return nil, err
+	}
+	u := *d.users
+	u.RawQuery = url.Values{
+		"filter":     {d.Attribute + " eq " + value},
+		"count":      {"1"},
+		"attributes": {"userName,active"},
+	}.Encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, fmt.Errorf("building the request: %w", err)
+	}
+	req.Header.Set("Accept", "application/scim+json")
+	req.Header.Set("Authorization", "Bearer "+token)
+	return req, nil
+}
+
+// quote makes a filter value, which RFC 7644 section 3.4.2.2 defines as a JSON string. "<", ">" and "&" stay as they
+// are: escaping them is for HTML, and not every filter parser reads \u003c.
+func quote(name string) (string, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(name); err != nil {
+		return "", fmt.Errorf("quoting the user name: %w", err)
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
+// found reads a ListResponse. Whoever matched and was not seen to be inactive is there.
+func found(body []byte) (bool, error) {
+	var list struct {
+		TotalResults *int `json:"totalResults"`
+		Resources    []struct {
+			Active *bool `json:"active"`
+		} `json:"Resources"`
+	}
+	if err := json.Unmarshal(body, &list); err != nil {
+		return false, fmt.Errorf("reading the answer: %w", err)
+	}
+	if list.TotalResults == nil {
+		return false, errors.New("the answer is not a SCIM list: it has no totalResults")
+	}
+	there := *list.TotalResults
+	for _, user := range list.Resources {
+		if user.Active != nil && !*user.Active {
+			there--
+		}
+	}
+	return there > 0, nil
+}
+
+// withoutURL drops the request line from the client's error: the host is named already, the rest is noise.
+func withoutURL(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err
+	}
+	return err
+}

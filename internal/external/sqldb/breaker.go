@@ -1,0 +1,77 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package sqldb
+
+import (
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+const (
+	firstPause = time.Second
+	maxPause   = time.Minute
+)
+
+// breaker keeps callers away from a source that is out. Its zero value lets everybody through.
+type breaker struct {
+	mu       sync.Mutex
+	failures int
+	probing  bool
+	until    time.Time
+	last     error
+}
+
+// enter lets a caller through, who then has to leave, or gives the error of the last try.
+func (b *breaker) enter(now time.Time) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.failures == 0:
+		return nil
+	case b.probing || now.Before(b.until):
+		return b.last
+	default:
+		b.probing = true
+		return nil
+	}
+}
+
+// leave says what came out: nil, or the outage that the caller met.
+func (b *breaker) leave(now time.Time, outage error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case outage == nil:
+		b.failures, b.probing, b.last = 0, false, nil
+	case !b.probing && b.failures > 0:
+		// Somebody who was let through at the same time has already said so.
+	default:
+		b.failures, b.probing, b.last = b.failures+1, false, outage
+		b.until = now.Add(pause(b.failures))
+	}
+}
+
+// pause is how long a source is left alone after so many failures: twice as long each time, and somewhere between half
+// of that and all of it, so that those who wait for one server do not come back together.
+func pause(failures int) time.Duration {
+	d := maxPause
+	if failures < 7 {
+		d = min(maxPause, firstPause<<(failures-1))
+	}
+	return d/2 + rand.N(d/2)
+}

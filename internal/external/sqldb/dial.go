@@ -1,0 +1,192 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package sqldb
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// errTooLarge is what a connection fails with when the server says more than MaxValue at once.
+var errTooLarge = errors.New("the answer is too large")
+
+// errForbidden is what dialling a forbidden address fails with.
+var errForbidden = errors.New("the address is forbidden")
+
+// Dialer connects to servers. It looks at the address that a name has been resolved to, at the moment of connecting, so
+// that a name whose address changes gets nowhere either.
+type Dialer struct {
+	// Allow are networks that may be connected to although they are forbidden otherwise: loopback, link-local
+	// (where clouds serve credentials), multicast and unspecified addresses.
+	Allow []netip.Prefix
+	// Deny are networks that are forbidden beside these.
+	Deny []netip.Prefix
+
+	overflows atomic.Int64
+}
+
+// Dial connects to an address.
+func (d *Dialer) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	dialer := net.Dialer{KeepAlive: 30 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
+		return d.permit(address)
+	}}
+	conn, err := dialer.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return &bounded{Conn: conn, overflows: &d.overflows}, nil
+}
+
+// Overflows counts the connections that were given up because the server said too much.
+func (d *Dialer) Overflows() int64 { return d.overflows.Load() }
+
+func (d *Dialer) permit(address string) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return errForbidden
+	}
+	ip := embedded(at.Addr().Unmap().WithZone(""))
+	if within(d.Allow, ip) {
+		return nil
+	}
+	if within(d.Deny, ip) || within(metadata, ip) || ip.IsLoopback() || ip.IsUnspecified() || ip.IsMulticast() ||
+		ip.IsLinkLocalUnicast() {
+		return errForbidden
+	}
+	return nil
+}
+
+// metadata are the addresses outside the link-local networks at which clouds serve credentials.
+var metadata = []netip.Prefix{netip.MustParsePrefix("fd00:ec2::254/128"), netip.MustParsePrefix("100.100.100.200/32")}
+
+// embedded is the IPv4 address that a NAT64 gateway would make of an IPv6 address, or the address itself.
+func embedded(ip netip.Addr) netip.Addr {
+	if !nat64.Contains(ip) {
+		return ip
+	}
+	b := ip.As16()
+	return netip.AddrFrom4([4]byte(b[12:]))
+}
+
+var nat64 = netip.MustParsePrefix("64:ff9b::/96")
+
+func within(networks []netip.Prefix, ip netip.Addr) bool {
+	for _, n := range networks {
+		if n.Contains(ip) {
+			return true
+		}
+	}
+	return false
+}
+
+// bounded is a connection on which the server may say only so much between two requests.
+type bounded struct {
+	net.Conn
+	said      atomic.Int64
+	overflows *atomic.Int64
+}
+
+// Read implements net.Conn.
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.Conn.Read(p)
+	// Room for what surrounds the value.
+	if b.said.Add(int64(n)) > MaxValue+1<<16 {
+		b.overflows.Add(1)
+		_ = b.Close()
+		return 0, errTooLarge
+	}
+	return n, err
+}
+
+// Write implements net.Conn.
+func (b *bounded) Write(p []byte) (int, error) {
+	b.said.Store(0)
+	return b.Conn.Write(p)
+}
+
+// TLSConfig is the configuration for connections to a source, nil when they are not encrypted.
+func TLSConfig(s Source) (*tls.Config, error) {
+	if s.TLS.Disabled {
+		return nil, nil
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: s.Host}
+	if s.TLS.ServerName != "" {
+		c.ServerName = s.TLS.ServerName
+	}
+	if s.TLS.CA != "" {
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM([]byte(s.TLS.CA)) {
+			return nil, &Error{Invalid, "the certificate authorities hold no certificate in PEM form"}
+		}
+	}
+	return c, nil
+}
+
+// Connecting explains an error of connecting that is none of the server's own words.
+func Connecting(err error, s Source) *Error {
+	at := net.JoinHostPort(s.Host, fmt.Sprint(s.Port))
+	switch {
+	case errors.Is(err, errForbidden):
+		return &Error{Forbidden, at + " has an address that the operator does not connect to: loopback, link-local and metadata " +
+			"addresses are refused unless the operator's configuration allows them"}
+	case errors.As(err, new(*tls.CertificateVerificationError)):
+		return &Error{Insecure, fmt.Sprintf("the certificate of %s cannot be verified: %s", at, certificateFault(err))}
+	case errors.As(err, new(tls.AlertError)), errors.As(err, new(tls.RecordHeaderError)):
+		return &Error{Insecure, "no encrypted connection to " + at + " came about"}
+	default:
+		return &Error{Unreachable, "cannot connect to " + at + ": " + networkFault(err)}
+	}
+}
+
+func certificateFault(err error) string {
+	switch {
+	case errors.As(err, new(x509.UnknownAuthorityError)):
+		return "it is signed by an unknown authority; give the authority in source.tls.caSecretRef"
+	case errors.As(err, new(x509.HostnameError)):
+		return "it is for another name; give that name in source.tls.serverName"
+	case errors.As(err, new(x509.CertificateInvalidError)):
+		return "it has expired or may not be used for this"
+	default:
+		return "it is not valid"
+	}
+}
+
+func networkFault(err error) string {
+	dns, netErr := (*net.DNSError)(nil), net.Error(nil)
+	switch {
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return "there is no such host"
+	case errors.As(err, &dns):
+		return "the name cannot be resolved"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "the connection was refused"
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return "there is no route"
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &netErr) && netErr.Timeout():
+		return "no answer in time"
+	default:
+		return "the connection broke"
+	}
+}

@@ -1,0 +1,264 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package sqldb
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+)
+
+const (
+	// maxConnections is how many connections there are at most to one source.
+	maxConnections = 2
+	// idleClose is when a connection that nobody uses is closed; it outlives the usual interval between two reads.
+	idleClose = 2 * time.Minute
+	// lifetime is when a connection is closed anyway, so that load balancers and failovers are followed.
+	lifetime = 30 * time.Minute
+	// forget is when a source that nobody reads from is forgotten. It is longer than the longest pause.
+	forget = 10 * time.Minute
+	// queueing is how long a read waits for a connection at most.
+	queueing = 30 * time.Second
+	// tidying is what undoing a read may take beside the statement.
+	tidying = 3 * time.Second
+)
+
+// Driver speaks the protocol of one type of database.
+type Driver interface {
+	// Open prepares access to a source. It connects to nothing.
+	Open(s Source, d *Dialer, l Limits) (Database, error)
+}
+
+// Database is one source.
+type Database interface {
+	driver.Connector
+	// Read reads the value in a transaction of its own.
+	Read(ctx context.Context, conn *sql.Conn, w Watch) (Value, error)
+	// Explain turns an error of connecting into an *Error.
+	Explain(err error) *Error
+}
+
+// Options is what Pools need.
+type Options struct {
+	// Drivers are the adapters.
+	Drivers map[Type]Driver
+	// Dialer makes the connections.
+	Dialer *Dialer
+	// Limits bound one read.
+	Limits Limits
+	// Clock is the time; nil is the real one.
+	Clock clock.PassiveClock
+}
+
+// Pools reads from any number of sources, with at most two connections to each. While a source is out, one try at a
+// time is made to reach it, with growing and random pauses between them; everybody else gets the error of the last one.
+type Pools struct {
+	Options
+
+	mu    sync.Mutex
+	pools map[[sha256.Size]byte]*pool
+}
+
+// New makes Pools.
+func New(o Options) *Pools {
+	o.Limits.Connect = cmp.Or(o.Limits.Connect, 5*time.Second)
+	o.Limits.Statement = cmp.Or(o.Limits.Statement, 5*time.Second)
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	return &Pools{Options: o, pools: map[[sha256.Size]byte]*pool{}}
+}
+
+// Read implements Reader.
+func (p *Pools) Read(ctx context.Context, s Source, w Watch) (Value, error) {
+	if err := w.check(); err != nil {
+		return Value{}, err
+	}
+	one, err := p.pool(s)
+	if err != nil {
+		return Value{}, err
+	}
+	defer p.release(one)
+	return one.read(ctx, w, p.Limits, p.Clock)
+}
+
+// Close closes all connections that are not in use; those that are, are closed when their reads end.
+func (p *Pools) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for key, one := range p.pools {
+		_ = one.db.Close()
+		delete(p.pools, key)
+	}
+}
+
+// pool gives the connections to a source, and forgets sources that nobody has read from for long.
+func (p *Pools) pool(s Source) (*pool, error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	d, ok := p.Drivers[s.Type]
+	if !ok {
+		return nil, &Error{Invalid, fmt.Sprintf("source.type %q is not known: must be postgres or mysql", s.Type)}
+	}
+	key, now := s.key(), p.Clock.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for k, other := range p.pools {
+		if other.users == 0 && k != key && now.Sub(other.used) > forget {
+			_ = other.db.Close()
+			delete(p.pools, k)
+		}
+	}
+	one, ok := p.pools[key]
+	if !ok {
+		database, err := d.Open(s, p.Dialer, p.Limits)
+		if err != nil {
+			return nil, err
+		}
+		one = &pool{Database: database, db: sql.OpenDB(database), slots: make(chan struct{}, maxConnections)}
+		one.db.SetMaxOpenConns(maxConnections)
+		one.db.SetMaxIdleConns(maxConnections)
+		one.db.SetConnMaxIdleTime(idleClose)
+		one.db.SetConnMaxLifetime(lifetime)
+		p.pools[key] = one
+		p.replace(s, one)
+	}
+	one.users++
+	one.used = now
+	return one, nil
+}
+
+// replace closes the idle connections with another password of the same user: a password that has been changed is the
+// usual cause for a new pool, and the limit of connections is meant for the user, not for the password.
+func (p *Pools) replace(s Source, by *pool) {
+	s.Password = ""
+	by.account = s.key()
+	for _, other := range p.pools {
+		if other != by && other.account == by.account {
+			other.db.SetMaxIdleConns(-1)
+			other.db.SetMaxIdleConns(maxConnections)
+		}
+	}
+}
+
+func (p *Pools) release(one *pool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	one.users--
+	one.used = p.Clock.Now()
+}
+
+// key is different for different sources, and does not give the password away.
+func (s Source) key() [sha256.Size]byte {
+	var all []byte
+	for _, part := range []string{
+		string(s.Type), s.Host, fmt.Sprint(s.Port), s.Database, s.User, s.Password, fmt.Sprint(s.TLS.Disabled), s.TLS.CA, s.TLS.ServerName,
+	} {
+		all = binary.BigEndian.AppendUint64(all, uint64(len(part)))
+		all = append(all, part...)
+	}
+	return sha256.Sum256(all)
+}
+
+// pool is the connections to one source.
+type pool struct {
+	Database
+	db      *sql.DB
+	slots   chan struct{}
+	breaker breaker
+	account [sha256.Size]byte // the source without its password
+
+	// Guarded by Pools.mu.
+	users int
+	used  time.Time
+}
+
+func (p *pool) read(ctx context.Context, w Watch, l Limits, now clock.PassiveClock) (Value, error) {
+	select {
+	case p.slots <- struct{}{}:
+		defer func() { <-p.slots }()
+	case <-ctx.Done():
+		return Value{}, &Error{TimedOut, "the read was given up before a connection was free"}
+	case <-after(ctx, queueing):
+		return Value{}, &Error{TimedOut, "no connection was free in time: other policies' statements on this source take too long"}
+	}
+	if err := p.breaker.enter(now.Now()); err != nil {
+		return Value{}, err
+	}
+	// A read that was given up by its caller says nothing about the source; the next one tries again.
+	var outage error
+	defer func() { p.breaker.leave(now.Now(), outage) }()
+	value, err := p.attempt(ctx, w, l)
+	if err != nil && ctx.Err() == nil && reasonOf(err).Outage() {
+		outage = err
+	}
+	return value, err
+}
+
+// attempt connects and reads. A connection that broke since it was last used, as all do when the server is
+// restarted, is replaced once.
+func (p *pool) attempt(ctx context.Context, w Watch, l Limits) (Value, error) {
+	value, err := p.once(ctx, w, l)
+	if errors.Is(err, driver.ErrBadConn) && ctx.Err() == nil {
+		value, err = p.once(ctx, w, l)
+	}
+	if err != nil {
+		return Value{}, p.explain(err)
+	}
+	return value, nil
+}
+
+func (p *pool) once(ctx context.Context, w Watch, l Limits) (Value, error) {
+	conn, err := p.connect(ctx, l)
+	if err != nil {
+		return Value{}, err
+	}
+	defer func() { _ = conn.Close() }() // back to the pool, which throws it away when it is broken
+	ctx, cancel := context.WithTimeout(ctx, l.Statement+tidying)
+	defer cancel()
+	return p.Read(ctx, conn, w)
+}
+
+func (p *pool) connect(ctx context.Context, l Limits) (*sql.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.Connect)
+	defer cancel()
+	return p.db.Conn(ctx)
+}
+
+func (p *pool) explain(err error) error {
+	if e := (*Error)(nil); errors.As(err, &e) {
+		return e
+	}
+	return p.Explain(err)
+}
+
+// after is a channel that is closed after d, or with ctx.
+func after(ctx context.Context, d time.Duration) <-chan struct{} {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	context.AfterFunc(ctx, cancel)
+	return ctx.Done()
+}

@@ -1,0 +1,320 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package sqltest runs real database servers (PostgreSQL and MariaDB) for tests.
+package sqltest
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/cert"
+
+	"github.com/acme/platform-operator/internal/external/sqldb"
+)
+
+const patience = time.Minute
+
+// TB is what a server needs of a test: a *testing.T, or Ginkgo's GinkgoT().
+type TB interface {
+	Helper()
+	Cleanup(func())
+	Fatalf(format string, args ...any)
+}
+
+// Server is a running server with a database "app" that its user "app" may read from and write to. It takes
+// connections with and without TLS; its certificate is for 127.0.0.1 only.
+type Server struct {
+	// Source is how to connect as the user.
+	sqldb.Source
+	// CA is the PEM bundle to verify the server with; Source has it too.
+	CA string
+
+	t       TB
+	make    maker
+	dir     string
+	as      *syscall.SysProcAttr
+	process *exec.Cmd
+	exited  chan struct{}
+	log     bytes.Buffer // written by process; read it after exited is closed
+}
+
+// maker is what differs between the servers.
+type maker interface {
+	// prepare makes the data, once.
+	prepare(s *Server) error
+	// command is the command line of the server.
+	command(s *Server) ([]string, error)
+	// admin connects as the superuser, to the user's database when there is one.
+	admin(s *Server, database string) (*sql.DB, error)
+	// populate makes the user and the database.
+	populate(s *Server) error
+	// password is the statement that changes the user's password.
+	password(s *Server, password string) string
+	// sessions is the query that counts the user's connections.
+	sessions() string
+}
+
+// StartPostgres runs a PostgreSQL until the test ends. It fails the test when none is installed.
+func StartPostgres(t TB) *Server {
+	t.Helper()
+	return start(t, sqldb.Postgres, &postgres{})
+}
+
+// StartMariaDB runs a MariaDB until the test ends. It fails the test when none is installed.
+func StartMariaDB(t TB) *Server {
+	t.Helper()
+	return start(t, sqldb.MySQL, &mariadb{})
+}
+
+func start(t TB, kind sqldb.Type, m maker) *Server {
+	t.Helper()
+	s := &Server{t: t, make: m, Source: sqldb.Source{
+		Type: kind, Host: "127.0.0.1", Database: "app", User: "app", Password: "app-password",
+	}}
+	if err := s.setUp(); err != nil {
+		t.Fatalf("preparing %s: %v", kind, err)
+	}
+	// Somebody else may take a free port before the server does, so there is more than one try.
+	err := s.launchAnywhere()
+	for tries := 1; err != nil && tries < 5; tries++ {
+		err = s.launchAnywhere()
+	}
+	if err != nil {
+		t.Fatalf("starting %s: %v", kind, err)
+	}
+	if err := m.populate(s); err != nil {
+		t.Fatalf("populating %s: %v", kind, err)
+	}
+	return s
+}
+
+// Stop ends the server; the end of the test does so too.
+func (s *Server) Stop() {
+	if s.process == nil {
+		return
+	}
+	_ = s.process.Process.Signal(syscall.SIGQUIT) // at once; what it has not written down is of no interest
+	select {
+	case <-s.exited:
+	case <-time.After(patience):
+	}
+	_ = s.process.Process.Kill() // fails when it has ended already, which is as good
+	<-s.exited
+	s.process = nil
+}
+
+// Restart starts the server again, at the same address and with the same data.
+func (s *Server) Restart() {
+	s.t.Helper()
+	s.Stop()
+	err := s.launch()
+	for tries := 1; err != nil && tries < 5; tries++ {
+		err = s.launch()
+	}
+	if err != nil {
+		s.t.Fatalf("starting %s again: %v", s.Type, err)
+	}
+}
+
+// Exec runs statements as the superuser.
+func (s *Server) Exec(statements ...string) {
+	s.t.Helper()
+	if err := s.exec(s.Database, statements...); err != nil {
+		s.t.Fatalf("%v", err)
+	}
+}
+
+// Int runs a query that gives one number, as the superuser.
+func (s *Server) Int(query string) int {
+	s.t.Helper()
+	db, err := s.make.admin(s, s.Database)
+	if err != nil {
+		s.t.Fatalf("connecting: %v", err)
+	}
+	defer func() { _ = db.Close() }()
+	n := 0
+	if err := db.QueryRowContext(context.Background(), query).Scan(&n); err != nil {
+		s.t.Fatalf("running %q: %v", query, err)
+	}
+	return n
+}
+
+// Sessions counts the connections of the user.
+func (s *Server) Sessions() int {
+	s.t.Helper()
+	return s.Int(s.make.sessions())
+}
+
+// SetPassword changes the password of the user, in the server and in Password.
+func (s *Server) SetPassword(password string) {
+	s.t.Helper()
+	s.Exec(s.make.password(s, password))
+	s.Password = password
+}
+
+func (s *Server) exec(database string, statements ...string) error {
+	db, err := s.make.admin(s, database)
+	if err != nil {
+		return fmt.Errorf("connecting: %w", err)
+	}
+	defer func() { _ = db.Close() }()
+	for _, statement := range statements {
+		if _, err := db.ExecContext(context.Background(), statement); err != nil {
+			return fmt.Errorf("running %q: %w", statement, err)
+		}
+	}
+	return nil
+}
+
+// setUp makes a folder of the user that the server runs as, since the servers refuse to run as root.
+func (s *Server) setUp() error {
+	ca, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
+	if err != nil {
+		return fmt.Errorf("making certificates: %w", err)
+	}
+	s.CA, s.TLS.CA = string(ca), string(ca)
+	if s.dir, err = os.MkdirTemp("", "sqltest"); err != nil {
+		return err
+	}
+	s.t.Cleanup(func() {
+		s.Stop()
+		_ = os.RemoveAll(s.dir)
+	})
+	err = errors.Join(
+		os.WriteFile(s.path("server.crt"), ca, 0o600),
+		os.WriteFile(s.path("server.key"), key, 0o600),
+	)
+	if err == nil && os.Getuid() == 0 {
+		err = s.handOver()
+	}
+	if err != nil {
+		return err
+	}
+	return s.make.prepare(s)
+}
+
+func (s *Server) handOver() error {
+	nobody, err := user.Lookup("nobody")
+	if err != nil {
+		return fmt.Errorf("finding a user to run the server as: %w", err)
+	}
+	uid, _ := strconv.ParseUint(nobody.Uid, 10, 32)
+	gid, _ := strconv.ParseUint(nobody.Gid, 10, 32)
+	s.as = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
+	for _, path := range []string{s.dir, s.path("server.crt"), s.path("server.key")} {
+		if err := os.Chown(path, int(uid), int(gid)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Server) path(name string) string { return filepath.Join(s.dir, name) }
+
+// run runs a program to its end.
+func (s *Server) run(args ...string) error {
+	out, err := s.cmd(args).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("running %s: %w: %s", args[0], err, out)
+	}
+	return nil
+}
+
+func (s *Server) cmd(args []string) *exec.Cmd {
+	c := exec.CommandContext(context.Background(), args[0], args[1:]...) //nolint:gosec // G204: the programs of the makers
+	c.Dir, c.SysProcAttr = s.dir, s.as
+	return c
+}
+
+func (s *Server) launchAnywhere() error {
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("finding a free port: %w", err)
+	}
+	s.Port = l.Addr().(*net.TCPAddr).AddrPort().Port()
+	_ = l.Close()
+	return s.launch()
+}
+
+func (s *Server) launch() error {
+	args, err := s.make.command(s)
+	if err != nil {
+		return err
+	}
+	s.log.Reset()
+	s.process = s.cmd(args)
+	s.process.Stdout, s.process.Stderr = &s.log, &s.log
+	if err := s.process.Start(); err != nil {
+		s.process = nil
+		return fmt.Errorf("running %s: %w", args[0], err)
+	}
+	exited := make(chan struct{})
+	s.exited = exited
+	go func(p *exec.Cmd) {
+		_ = p.Wait()
+		close(exited)
+	}(s.process)
+	if err := s.waitReady(); err != nil {
+		s.Stop()
+		return fmt.Errorf("%w; it said: %s", err, s.log.String())
+	}
+	return nil
+}
+
+func (s *Server) waitReady() error {
+	var last error
+	err := wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, patience, true,
+		func(context.Context) (bool, error) {
+			select {
+			case <-s.exited:
+				return false, errors.New("it ended")
+			default:
+				last = s.exec("", "SELECT 1")
+				return last == nil, nil
+			}
+		})
+	if err != nil {
+		return fmt.Errorf("waiting until it answers: %w", errors.Join(err, last))
+	}
+	return nil
+}
+
+// find gives the first program that is there.
+func find(name string, candidates ...string) (string, error) {
+	for _, pattern := range candidates {
+		if paths, err := filepath.Glob(pattern); err == nil && len(paths) > 0 {
+			return paths[len(paths)-1], nil
+		}
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("%s is needed for this test (make test-tools installs it): %w", name, err)
+	}
+	return path, nil
+}

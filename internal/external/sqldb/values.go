@@ -1,0 +1,64 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package sqldb
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// WrongColumns is the error for an answer that has not one column.
+func WrongColumns(n int) *Error {
+	return &Error{ManyColumns, fmt.Sprintf("the statement gives %d columns: must give one", n)}
+}
+
+// WrongRows is the error for an answer that has not one row. More than two are not counted.
+func WrongRows(n int) *Error {
+	if n == 0 {
+		return &Error{NoRow, "there is no row: must be one"}
+	}
+	return &Error{ManyRows, "there is more than one row: must be one; narrow it down in watch.where or watch.query"}
+}
+
+// Oversized is the error for a value that is too large.
+func Oversized() *Error {
+	return &Error{TooLarge, fmt.Sprintf("the value is too large: at most %d MiB; a query can give its hash instead", MaxValue>>20)}
+}
+
+// Overdue is the error for a statement that took too long.
+func Overdue() *Error {
+	return &Error{TimedOut, "the statement took too long and was stopped"}
+}
+
+var (
+	plainNumber = regexp.MustCompile(`^-?\d+\.\d+$`)
+	fraction    = regexp.MustCompile(`(:\d\d\.\d*?)0+($|[^\d])`)
+)
+
+// TrimNumber takes from a decimal number the zeros at its end that only tell the scale of its column.
+func TrimNumber(text string) string {
+	if !plainNumber.MatchString(text) {
+		return text
+	}
+	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+}
+
+// TrimTime takes from a time the zeros at its end that only tell the precision of its column.
+func TrimTime(text string) string {
+	return strings.TrimSuffix(fraction.ReplaceAllString(text, "$1$2"), ".")
+}

@@ -1,0 +1,108 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package names holds every name that the operator gives: labels, annotations, field managers, and
+// the names of children. What carries state between runs, or is selected on, is spelled here once.
+package names
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
+
+const (
+	// Operator is the operator's name: its Deployment, its field managers and its metrics begin with it.
+	Operator = "platform-operator"
+
+	// LabelManagedBy with the value Operator marks every object that the operator makes. The caches of
+	// the types that only the operator's own objects matter for select on it.
+	LabelManagedBy = "app.kubernetes.io/managed-by"
+	// LabelOwnerUID carries the UID of the object that an object was made for.
+	LabelOwnerUID = "platform.acme.com/owner-uid"
+	// AnnotationOwner names the object that an object was made for: KIND/NAME or KIND/NAMESPACE/NAME,
+	// the kind in lower case. It is an annotation because names may be longer than a label's value.
+	AnnotationOwner = "platform.acme.com/owner"
+	// AnnotationPaused with the value "true" on one of our objects stops its reconciliation.
+	AnnotationPaused = "platform.acme.com/paused"
+	// AnnotationPodSelector on a ConfigMap or a Secret selects the pods to restart when its content changes.
+	AnnotationPodSelector = restartPrefix + "podSelector"
+	// AnnotationRestartStatus on such an object tells what was seen and done.
+	AnnotationRestartStatus = restartPrefix + "status"
+)
+
+// FieldManager is the server-side apply field manager of a kind, given in lower case.
+func FieldManager(kind string) string { return Operator + "-" + kind }
+
+// IsFieldManager tells whether a field manager is one of the operator's.
+func IsFieldManager(manager string) bool { return strings.HasPrefix(manager, Operator+"-") }
+
+// restartPrefix is the prefix of all annotations about restarts.
+const restartPrefix = "autoreboot.acme.com/"
+
+// RestartMark is the annotation on a pod template that tells for which content the named object, of a
+// kind in lower case, has restarted it. Different objects never share one.
+func RestartMark(kind, name string) string {
+	full := kind + "." + name
+	if len(full) > maxLabel {
+		sum := sha256.Sum256([]byte(full))
+		tail := "_" + hex.EncodeToString(sum[:])[:16] // no object's name has a _
+		full = full[:maxLabel-len(tail)] + tail
+	}
+	return restartPrefix + full
+}
+
+// maxLabel is the longest DNS-1123 label, and the longest value of a label.
+const maxLabel = 63
+
+// maxJob is the longest name of an Indexed Job of up to ten pods: their host names add a "-" and a digit.
+const maxJob = maxLabel - 2
+
+// Child is the name of an object made for the named owner: "<owner>-<suffix>", or just the owner's
+// name when the suffix is empty. A name longer than 63 characters is cut and ends in a hash of the
+// whole, so that different owners never share one.
+func Child(owner, suffix string) string {
+	full := owner
+	if suffix != "" {
+		full += "-" + suffix
+	}
+	if len(full) <= maxLabel && !strings.Contains(owner, ".") {
+		return full
+	}
+	return cut(full, owner+"\x00"+suffix, maxLabel)
+}
+
+// Job is the name of one of many Jobs of the named owner: "<owner>-<suffix>". Only the owner's part is cut and
+// hashed, to what leaves room for the host names of its pods: the suffix tells what the Job is for. Suffixes of
+// one length give different owners different names.
+func Job(owner, suffix string) string {
+	room := maxJob - 1 - len(suffix)
+	if len(owner) > room || strings.Contains(owner, ".") {
+		owner = cut(owner, owner, room)
+	}
+	return owner + "-" + suffix
+}
+
+// cut shortens a name to at most n characters, which end in a hash.
+func cut(name, hashed string, n int) string {
+	sum := sha256.Sum256([]byte(hashed))
+	tail := "-" + hex.EncodeToString(sum[:])[:10]
+	head := strings.ReplaceAll(name, ".", "-")
+	if len(head) > n-len(tail) {
+		head = head[:n-len(tail)]
+	}
+	return strings.Trim(head, "-") + tail
+}

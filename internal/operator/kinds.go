@@ -1,0 +1,126 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package operator
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	autorebootv1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
+	batchv1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
+	configv1alpha1 "github.com/acme/platform-operator/api/config/v1alpha1"
+	tenancyv1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+	"github.com/acme/platform-operator/internal/controller/acmenamespace"
+	"github.com/acme/platform-operator/internal/controller/configwatcher"
+	"github.com/acme/platform-operator/internal/controller/crontab"
+	"github.com/acme/platform-operator/internal/controller/rebootpolicy"
+	"github.com/acme/platform-operator/internal/engine"
+	acmenamespacewebhook "github.com/acme/platform-operator/internal/webhook/acmenamespace"
+	crontabwebhook "github.com/acme/platform-operator/internal/webhook/crontab"
+)
+
+// Kind is one row of the table of kinds.
+type Kind struct {
+	// Object is an empty object of the kind.
+	Object engine.Object
+	// Conditions are the conditions that its steps own, in their order.
+	Conditions []string
+	// Register adds its controller to the manager.
+	Register func(ctrl.Manager, Deps) error
+	// Webhook adds its webhooks to the manager; nil when the schema says all.
+	Webhook func(ctrl.Manager, Deps) error
+	// Critical tells why, and since when, the operator should not be replaced because of an object; an empty reason when it
+	// may be. Nil when nothing of the kind is ever critical. OLM is told, and waits some minutes at most.
+	Critical func(engine.Object) (since time.Time, why string)
+}
+
+// Kinds is THE table of kinds: the manager, the metrics, the demo, the test harness and the
+// completeness test all walk it.
+var Kinds = []Kind{
+	{
+		Object:     &tenancyv1alpha1.AcmeNamespace{},
+		Conditions: []string{acmenamespace.Admitted, acmenamespace.AdminVerified, acmenamespace.Composed},
+		Register: func(mgr ctrl.Manager, d Deps) error {
+			return acmenamespace.Register(mgr, acmenamespace.Options{
+				ProtectedNames:          d.protectedNames(),
+				Directory:               d.Directory,
+				Ledger:                  d.Ledger,
+				MaxConcurrentReconciles: int(*d.Config.AcmeNamespace.MaxConcurrentReconciles),
+				RetryMax:                d.Config.AcmeNamespace.Billing.RetryMax.Duration,
+				Clock:                   d.Clock,
+			})
+		},
+		Webhook: func(mgr ctrl.Manager, d Deps) error {
+			return acmenamespacewebhook.Register(mgr, acmenamespacewebhook.Options{
+				ProtectedNames: d.protectedNames(), Directory: d.Directory,
+			})
+		},
+		Critical: func(o engine.Object) (time.Time, string) {
+			return acmenamespace.Critical(o.(*tenancyv1alpha1.AcmeNamespace))
+		},
+	},
+	{
+		Object:     &autorebootv1alpha1.ConfigWatcher{},
+		Conditions: []string{configwatcher.Admitted, configwatcher.UpToDate, configwatcher.SourcesFound},
+		Register: func(mgr ctrl.Manager, d Deps) error {
+			return configwatcher.Register(mgr, configwatcher.Options{
+				Namespace:               d.Namespace,
+				MaxConcurrentReconciles: int(*d.Config.ConfigWatcher.MaxConcurrentReconciles),
+				RetryMax:                d.Config.ConfigWatcher.RetryMax.Duration,
+				Annotations:             d.Config.ConfigWatcher.Annotations == configv1alpha1.Enabled,
+				Clock:                   d.Clock,
+			})
+		},
+	},
+	{
+		Object:     &autorebootv1alpha1.RebootPolicy{},
+		Conditions: []string{rebootpolicy.Admitted, rebootpolicy.UpToDate, rebootpolicy.ValueRead},
+		Register: func(mgr ctrl.Manager, d Deps) error {
+			return rebootpolicy.Register(mgr, rebootpolicy.Options{
+				Namespace:               d.Namespace,
+				Reader:                  d.Values,
+				MaxConcurrentReconciles: int(*d.Config.RebootPolicy.MaxConcurrentReconciles),
+				RetryMax:                d.Config.RebootPolicy.RetryMax.Duration,
+				Clock:                   d.Clock,
+			})
+		},
+	},
+	{
+		Object:     &batchv1alpha1.CronTab{},
+		Conditions: []string{crontab.Scheduled, crontab.Started, crontab.HistoryKept, crontab.LastRunSucceeded},
+		Register: func(mgr ctrl.Manager, d Deps) error {
+			return crontab.Register(mgr, crontab.Options{
+				MaxConcurrentReconciles: int(*d.Config.CronTab.MaxConcurrentReconciles),
+				RetryMax:                d.Config.CronTab.RetryMax.Duration,
+				Clock:                   d.Clock,
+			})
+		},
+		Webhook: func(mgr ctrl.Manager, _ Deps) error { return crontabwebhook.Register(mgr) },
+	},
+}
+
+// schemes register the types of every API group.
+var schemes = []func(*runtime.Scheme) error{
+	autorebootv1alpha1.AddToScheme, batchv1alpha1.AddToScheme, tenancyv1alpha1.AddToScheme,
+}
+
+// protectedNames are the patterns that the configuration adds, and the operator's own namespace.
+func (d Deps) protectedNames() []string {
+	return append([]string{d.Namespace}, d.Config.AcmeNamespace.ProtectedNames...)
+}

@@ -1,0 +1,144 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package operator wires the operator together: the configuration, the ports to the outside, the
+// manager, and the table of kinds. Nothing else knows the whole of it.
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/operator-framework/operator-lib/conditions"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	configv1alpha1 "github.com/acme/platform-operator/api/config/v1alpha1"
+	"github.com/acme/platform-operator/internal/external/billing"
+	"github.com/acme/platform-operator/internal/external/identity"
+	"github.com/acme/platform-operator/internal/external/sqldb"
+	"github.com/acme/platform-operator/internal/names"
+	"github.com/acme/platform-operator/internal/operator/settings"
+)
+
+// Options is what the command line says.
+type Options struct {
+	// ConfigFile is the configuration file. Empty: the ConfigMap platform-operator-config in Namespace.
+	ConfigFile string
+	// Namespace is the operator's own namespace.
+	Namespace string
+	// MetricsAddress is where metrics are served; "0" serves none.
+	MetricsAddress string
+	// MetricsSecure serves metrics over TLS to those that the API server authorizes.
+	MetricsSecure bool
+	// ProbeAddress is where liveness and readiness are answered; "0" answers none.
+	ProbeAddress string
+	// WebhookHost and WebhookPort are where webhooks are served; a negative port serves none.
+	WebhookHost string
+	WebhookPort int
+	// WebhookCertDir holds tls.crt and tls.key. They are read again when they change.
+	WebhookCertDir string
+	// LeaderElect makes sure that only one of several replicas reconciles.
+	LeaderElect bool
+
+	// Clock, NewClient, Directory, Ledger, Values and Upgradeable replace what is built by default. They are for tests.
+	Clock     clock.PassiveClock
+	NewClient client.NewClientFunc
+	Directory identity.Directory
+	Ledger    billing.Ledger
+	Values    sqldb.Reader
+	// Upgradeable is the condition that OLM asks before it replaces the operator.
+	Upgradeable conditions.Condition
+}
+
+// Deps is what the kinds are made from.
+type Deps struct {
+	Options
+	// Config is the configuration in effect.
+	Config *configv1alpha1.PlatformOperatorConfig
+}
+
+// Run runs the operator until ctx ends. A valid change of the configuration ends the manager gracefully
+// and starts another one; an invalid one is reported and changes nothing. A configuration that is
+// invalid at the start is an error.
+func Run(ctx context.Context, restConfig *rest.Config, o Options) error {
+	reader, err := client.New(restConfig, client.Options{Scheme: Scheme()})
+	if err != nil {
+		return fmt.Errorf("making a client: %w", err)
+	}
+	source, err := settings.Load(ctx, reader, o.ConfigFile, o.Namespace)
+	if err != nil {
+		return err
+	}
+	counters, err := settings.NewMetrics(metrics.Registry)
+	if err != nil {
+		return fmt.Errorf("registering the metrics of the configuration: %w", err)
+	}
+	for ctx.Err() == nil && source != nil {
+		ctrl.Log.Info("Starting", "configuration", source.Origin, "version", source.Version)
+		if source, err = runOnce(ctx, restConfig, o, source, counters); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runOnce runs one manager and returns the configuration to go on with, nil when ctx has ended.
+func runOnce(ctx context.Context, restConfig *rest.Config, o Options, source *settings.Source, counters *settings.Metrics) (*settings.Source, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	mgr, err := NewManager(restConfig, source.Config, o)
+	if err != nil {
+		return nil, err
+	}
+	var next *settings.Source
+	watcher, err := settings.NewWatcher(settings.Options{
+		Running: source, File: o.ConfigFile, Namespace: o.Namespace, REST: restConfig,
+		Recorder: mgr.GetEventRecorder(names.Operator), Metrics: counters,
+		Restart: func(s *settings.Source) { next = s; time.AfterFunc(restartDelay(o, mgr.Elected()), stop) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := mgr.Add(watcher); err != nil {
+		return nil, fmt.Errorf("watching the configuration: %w", err)
+	}
+	if err := mgr.Start(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		return nil, fmt.Errorf("running the manager: %w", err)
+	}
+	return next, nil
+}
+
+// leaderDelay is more than a replica that does not lead takes to restart.
+const leaderDelay = 10 * time.Second
+
+// restartDelay is how long a replica waits before it takes up a changed configuration. The one that
+// leads comes last, so that there is always one that answers webhooks.
+func restartDelay(o Options, elected <-chan struct{}) time.Duration {
+	select {
+	case <-elected:
+		if o.LeaderElect {
+			return leaderDelay
+		}
+	default:
+	}
+	return 0
+}

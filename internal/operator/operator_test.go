@@ -1,0 +1,374 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package operator_test
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+	"github.com/acme/platform-operator/internal/operator"
+	"github.com/acme/platform-operator/internal/testenv"
+)
+
+func TestSchemeKnowsEveryKind(t *testing.T) {
+	s := operator.Scheme()
+	for _, k := range operator.Kinds {
+		if _, err := apiutil.GVKForObject(k.Object, s); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, o := range []client.Object{&v1alpha1.DeploymentTier{}, &corev1.Namespace{}, &rbacv1.Role{}} {
+		if _, err := apiutil.GVKForObject(o, s); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// world is a control plane with the operator's manifests.
+type world struct {
+	*testing.T
+	plane *testenv.ControlPlane
+	admin client.Client
+	user  *rest.Config
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	ctrl.SetLogger(logr.Discard())
+	plane, err := testenv.Start(testenv.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := plane.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	w := &world{T: t, plane: plane}
+	if err := testenv.InstallConfig(plane); err != nil {
+		t.Fatal(err)
+	}
+	if w.admin, err = client.New(plane.Config, client.Options{Scheme: operator.Scheme()}); err != nil {
+		t.Fatal(err)
+	}
+	groups := []string{"system:serviceaccounts", "system:serviceaccounts:" + testenv.OperatorNamespace, "system:authenticated"}
+	if w.user, err = plane.User(testenv.OperatorUser, groups...); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// must does something that has to work.
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// eventually waits until something holds.
+func (w *world) eventually(what string, holds func() bool) {
+	w.Helper()
+	ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-ctx.Done():
+			w.Fatalf("not within a minute: %s", what)
+		case <-tick.C:
+		}
+	}
+}
+
+// ready gives status and reason of Ready.
+func (w *world) ready(n *v1alpha1.AcmeNamespace) string {
+	if err := w.admin.Get(w.Context(), client.ObjectKeyFromObject(n), n); err != nil {
+		return err.Error()
+	}
+	if c := meta.FindStatusCondition(n.Status.Conditions, "Ready"); c != nil {
+		return string(c.Status) + " " + c.Reason
+	}
+	return "none"
+}
+
+// freeAddress is one that nobody listens on.
+func (w *world) freeAddress() string {
+	w.Helper()
+	l, err := new(net.ListenConfig).Listen(w.Context(), "tcp", "127.0.0.1:0")
+	w.must(err)
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// get gives the code and the text of an answer, or 0 when there is none.
+func (w *world) get(url, token string) (int, string) {
+	w.Helper()
+	req, err := http.NewRequestWithContext(w.Context(), http.MethodGet, url, nil)
+	w.must(err)
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	// The metrics endpoint makes a certificate for itself when it is given none.
+	c := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
+	resp, err := c.Do(req)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, _ := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(text)
+}
+
+func configMap(text string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: testenv.OperatorNamespace, Name: "platform-operator-config"},
+		Data:       map[string]string{"config.yaml": "apiVersion: config.acme.com/v1alpha1\nkind: PlatformOperatorConfig\n" + text},
+	}
+}
+
+func team(name string) *v1alpha1.AcmeNamespace {
+	return &v1alpha1.AcmeNamespace{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       v1alpha1.AcmeNamespaceSpec{NamespaceName: "app-" + name, AdminUsername: "sam"},
+	}
+}
+
+// One Run serves all: metrics are registered once in a process.
+func TestRun(t *testing.T) {
+	w := newWorld(t)
+	o := operator.Options{
+		Namespace: testenv.OperatorNamespace, MetricsAddress: w.freeAddress(), MetricsSecure: true,
+		ProbeAddress: w.freeAddress(), WebhookPort: -1, LeaderElect: true,
+	}
+
+	t.Run("it does not start with an invalid file, and says which field is wrong", func(t *testing.T) {
+		bad := o
+		bad.ConfigFile = testenv.ConfigFile(t, "apiVersion: config.acme.com/v1alpha1\nkind: PlatformOperatorConfig\nacmeNamespace: {protectednames: [x]}\n")
+		wantError(t, operator.Run(t.Context(), w.user, bad), "reading the configuration from file "+bad.ConfigFile, "acmeNamespace.protectednames")
+		bad.ConfigFile = "/nowhere/config.yaml"
+		wantError(t, operator.Run(t.Context(), w.user, bad), "/nowhere/config.yaml")
+	})
+	t.Run("it does not start with an invalid ConfigMap", func(t *testing.T) {
+		cm := configMap("acmeNamespace: {identity: {type: Kerberos}}\n")
+		w.in(t).must(w.admin.Create(t.Context(), cm))
+		wantError(t, operator.Run(t.Context(), w.user, o), "platform-operator-config", "acmeNamespace.identity.type", "Kerberos")
+		w.in(t).must(w.admin.Delete(t.Context(), cm))
+	})
+
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- operator.Run(ctx, w.user, o) }()
+	probe := func(path string) func() (int, string) {
+		return func() (int, string) { return w.get("http://"+o.ProbeAddress+path, "") }
+	}
+	answers := func(path string, code int) func() bool {
+		return func() bool { got, _ := probe(path)(); return got == code }
+	}
+	w.eventually("it is ready", answers("/readyz", http.StatusOK))
+
+	t.Run("it is alive, and says what it is ready for", func(t *testing.T) {
+		if code, text := probe("/healthz")(); code != http.StatusOK {
+			t.Errorf("healthz: %d %s", code, text)
+		}
+		_, text := probe("/readyz?verbose")()
+		if !strings.Contains(text, "[+]caches ok") || !strings.Contains(text, "[+]crds ok") || strings.Contains(text, "webhooks") {
+			t.Errorf("readyz: %s", text)
+		}
+	})
+	t.Run("a valid configuration restarts it, its absence too", func(t *testing.T) { restarts(t, w.in(t)) })
+	t.Run("an invalid one does not", func(t *testing.T) { rejects(t, w.in(t)) })
+	t.Run("metrics are for those who may read them", func(t *testing.T) { metrics(t, w.in(t), "https://"+o.MetricsAddress+"/metrics") })
+	t.Run("it is not ready without its kinds", func(t *testing.T) { unready(t, w.in(t), probe("/readyz/crds")) })
+
+	stop()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Errorf("Run = %v", err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("it did not stop within 30 s")
+	}
+	t.Run("it hands over its lease", func(t *testing.T) {
+		lease := &coordinationv1.Lease{}
+		w.in(t).must(w.admin.Get(t.Context(), client.ObjectKey{Namespace: testenv.OperatorNamespace, Name: "platform-operator.acme.com"}, lease))
+		if holder := lease.Spec.HolderIdentity; holder != nil && *holder != "" {
+			t.Errorf("it is still held by %s", *holder)
+		}
+	})
+}
+
+func wantError(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	for _, p := range parts {
+		if err == nil || !strings.Contains(err.Error(), p) {
+			t.Errorf("Run = %v, want %s in it", err, p)
+		}
+	}
+}
+
+func restarts(t *testing.T, w *world) {
+	n := team("before")
+	w.must(w.admin.Create(t.Context(), n))
+	w.eventually("the namespace is provided", func() bool { return w.ready(n) == "True Ready" })
+	cm := configMap("acmeNamespace: {protectedNames: [app-*]}\n")
+	w.must(w.admin.Create(t.Context(), cm))
+	w.eventually("the new configuration counts", func() bool { return w.ready(n) == "False NameProtected" })
+	w.must(w.admin.Delete(t.Context(), cm))
+	w.eventually("the defaults count again", func() bool { return w.ready(n) == "True Ready" })
+}
+
+func rejects(t *testing.T, w *world) {
+	cm := configMap("acmeNamespace: {protectedNames: ['app-*-x']}\n")
+	w.must(w.admin.Create(t.Context(), cm))
+	events := &corev1.EventList{}
+	w.eventually("an event says so", func() bool {
+		w.must(w.admin.List(t.Context(), events, client.InNamespace(testenv.OperatorNamespace)))
+		for _, e := range events.Items {
+			if e.InvolvedObject.Name == cm.Name && e.Type == corev1.EventTypeWarning && strings.Contains(e.Message, "acmeNamespace.protectedNames[0]") {
+				return true
+			}
+		}
+		return false
+	})
+	n := team("during")
+	w.must(w.admin.Create(t.Context(), n))
+	w.eventually("it goes on as before", func() bool { return w.ready(n) == "True Ready" })
+	w.must(w.admin.Delete(t.Context(), cm))
+}
+
+func metrics(t *testing.T, w *world, url string) {
+	// The endpoint was closed for a moment when the configuration went.
+	w.eventually("nobody may read without a token", func() bool {
+		code, _ := w.get(url, "")
+		return code == http.StatusUnauthorized
+	})
+	if code, _ := w.get(url, w.token("stranger")); code != http.StatusForbidden {
+		t.Errorf("with the token of a stranger: %d", code)
+	}
+	w.must(w.admin.Create(t.Context(), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "scraper"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "platform-operator-metrics-reader"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "default", Name: "scraper"}},
+	}))
+	token := w.token("scraper")
+	var code int
+	var text string
+	w.eventually("the metrics can be read", func() bool {
+		code, text = w.get(url, token)
+		return code == http.StatusOK
+	})
+	for _, m := range []string{
+		`platform_operator_objects{kind="acmenamespace",ready="True"}`, `platform_operator_api_writes_total{kind="acmenamespace",verb="apply"}`,
+		`platform_operator_condition_transitions_total{condition="Ready",kind="acmenamespace",status="True"}`,
+		`platform_operator_time_to_ready_seconds_count{kind="acmenamespace"}`, `controller_runtime_reconcile_total{controller="acmenamespace",result="success"}`,
+		`platform_operator_config_reloads_total{result="applied"} 2`,
+	} {
+		if !strings.Contains(text, m) {
+			t.Errorf("there is no metric %s", m)
+		}
+	}
+}
+
+func unready(t *testing.T, w *world, probe func() (int, string)) {
+	crds := envtest.CRDInstallOptions{Paths: []string{testenv.RepoFile("config", "crd", "bases")}}
+	for _, name := range []string{"before", "during"} {
+		n := team(name)
+		w.eventually("its namespace is to be retained", func() bool {
+			w.must(w.admin.Get(t.Context(), client.ObjectKeyFromObject(n), n))
+			n.Spec.DeletionPolicy = v1alpha1.DeletionRetain
+			return w.admin.Update(t.Context(), n) == nil
+		})
+	}
+	w.must(envtest.UninstallCRDs(w.plane.Config, crds))
+	w.eventually("it says so", func() bool {
+		code, _ := probe()
+		return code == http.StatusInternalServerError
+	})
+	w.eventually("the definitions are gone", func() bool {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinitionList"))
+		w.must(w.admin.List(t.Context(), list))
+		return len(list.Items) == 0
+	})
+	_, err := envtest.InstallCRDs(w.plane.Config, crds)
+	w.must(err)
+	w.eventually("it is ready again", func() bool {
+		code, _ := probe()
+		return code == http.StatusOK
+	})
+}
+
+// token is one of a new service account.
+func (w *world) token(name string) string {
+	w.Helper()
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+	w.must(w.admin.Create(w.Context(), account))
+	request := &authenticationv1.TokenRequest{}
+	w.must(w.admin.SubResource("token").Create(w.Context(), account, request))
+	return request.Status.Token
+}
+
+// in is the world as a subtest sees it.
+func (w world) in(t *testing.T) *world {
+	w.T = t
+	return &w
+}
+
+func TestNewManagerServesWebhooksOnlyWithAPort(t *testing.T) {
+	w := newWorld(t)
+	probe := w.freeAddress()
+	op := testenv.StartOperator(t, w.plane, func(o *operator.Options) { o.WebhookPort, o.ProbeAddress = 0, probe })
+	_, text := w.get("http://"+probe+"/readyz?verbose", "")
+	if !strings.Contains(text, "[+]webhooks ok") {
+		t.Errorf("readyz: %s", text)
+	}
+	bad := team("bad")
+	bad.Spec.NamespaceName = testenv.OperatorNamespace
+	if err := w.admin.Create(t.Context(), bad); !apierrors.IsInvalid(err) {
+		t.Errorf("Create = %v", err)
+	}
+	op.Stop()
+	if code, _ := w.get(fmt.Sprintf("http://%s/healthz", probe), ""); code != 0 {
+		t.Errorf("it still answers: %d", code)
+	}
+}

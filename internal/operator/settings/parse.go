@@ -1,0 +1,127 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package settings
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	strictjson "sigs.k8s.io/json"
+
+	configv1alpha1 "github.com/acme/platform-operator/api/config/v1alpha1"
+)
+
+// Parse returns the configuration that a YAML or JSON text describes, defaulted and validated. A text
+// without content is all defaults. Whatever the text says that would not take effect is an error that
+// names the field or the line: an unknown field, a key given twice, another apiVersion or kind, a value
+// of the wrong type, a second document, a value that validation refuses.
+func Parse(data []byte) (*configv1alpha1.PlatformOperatorConfig, error) {
+	config := &configv1alpha1.PlatformOperatorConfig{}
+	document, err := toJSON(data)
+	if err != nil {
+		return nil, err
+	}
+	if document != nil {
+		if err := decode(document, config); err != nil {
+			return nil, err
+		}
+	}
+	configv1alpha1.Default(config)
+	if err := configv1alpha1.Validate(config).ToAggregate(); err != nil {
+		return nil, err
+	}
+	return config, nil
+}
+
+// toJSON returns the one document of a YAML text as JSON, or nil when the text has no content. It uses
+// the YAML library itself, since sigs.k8s.io/yaml silently drops all documents but the first.
+func toJSON(data []byte) ([]byte, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	var content any
+	if err := decoder.Decode(&content); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	var next yaml.Node
+	if err := decoder.Decode(&next); err == nil {
+		return nil, fmt.Errorf("yaml: line %d: a second document; the configuration is one document", next.Line)
+	} else if !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if content == nil {
+		return nil, nil
+	}
+	document, err := json.Marshal(content)
+	if err != nil {
+		return nil, fmt.Errorf("yaml: keys must be text, and numbers finite: %w", err)
+	}
+	return document, nil
+}
+
+func decode(document []byte, config *configv1alpha1.PlatformOperatorConfig) error {
+	// Fields of another kind or version would all seem unknown, so that the type comes first.
+	var typeMeta metav1.TypeMeta
+	if err := strictjson.UnmarshalCaseSensitivePreserveInts(document, &typeMeta); err != nil {
+		return explain(err)
+	}
+	if err := configv1alpha1.ValidateType(typeMeta).ToAggregate(); err != nil {
+		return err
+	}
+	unknown, err := strictjson.UnmarshalStrict(document, config)
+	if err != nil {
+		return explain(err)
+	}
+	return utilerrors.NewAggregate(unknown)
+}
+
+// explain turns a decoder's error about Go types into one about fields and what they take.
+func explain(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	path := strings.TrimPrefix(wrong.Field, "TypeMeta.")
+	if path == "" {
+		path = "the document"
+	}
+	return fmt.Errorf("%s: found %s, must be %s", path, wrong.Value, describe(wrong.Type))
+}
+
+func describe(t reflect.Type) string {
+	if t == reflect.TypeFor[configv1alpha1.Duration]() {
+		return "a duration with its unit, such as 10s or 5m"
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "text"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int32:
+		return "a whole number that fits 32 bits"
+	case reflect.Slice:
+		return "a list"
+	default:
+		return "a block of fields"
+	}
+}

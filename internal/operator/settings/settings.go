@@ -1,0 +1,172 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package settings reads the operator's configuration at its start and watches it for changes. What the
+// configuration contains is the matter of api/config/v1alpha1.
+//
+// It is read from the file that --config names, else from the optional ConfigMap
+// platform-operator-config in the operator's own namespace, else it is all defaults. This package never
+// writes the configuration.
+package settings
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	configv1alpha1 "github.com/acme/platform-operator/api/config/v1alpha1"
+)
+
+const (
+	// ConfigMapName is the name of the optional ConfigMap with the configuration.
+	ConfigMapName = "platform-operator-config"
+	// ConfigMapKey is the key of that ConfigMap whose value is the configuration in YAML or JSON.
+	ConfigMapKey = "config.yaml"
+
+	originDefaults = "defaults"
+	// versionBytes of a SHA-256 are enough to tell configurations apart, and short to read.
+	versionBytes = 8
+)
+
+// Source is a configuration and where it came from.
+type Source struct {
+	// Config is the configuration, defaulted and valid.
+	Config *configv1alpha1.PlatformOperatorConfig
+	// Origin names the place for people: `file /etc/x.yaml`, `ConfigMap ns/platform-operator-config`
+	// or `defaults`.
+	Origin string
+	// Version is a hash of the effective configuration: texts that mean the same have the same
+	// version, wherever they come from.
+	Version string
+}
+
+// Load reads the configuration: from file if that is not empty, else from the ConfigMap in namespace if
+// that is not empty and the ConfigMap exists, else the defaults. The reader must not be a cache that has
+// yet to be started. An invalid configuration is an error that says where and what is wrong.
+func Load(ctx context.Context, reader client.Reader, file, namespace string) (*Source, error) {
+	if file != "" {
+		return readFile(file).parse()
+	}
+	if namespace == "" {
+		return fromConfigMap(nil).parse()
+	}
+	key := types.NamespacedName{Namespace: namespace, Name: ConfigMapName}
+	configMap := &corev1.ConfigMap{}
+	err := reader.Get(ctx, key, configMap)
+	if apierrors.IsNotFound(err) {
+		return fromConfigMap(nil).parse()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the configuration from ConfigMap %s: %w", key, err)
+	}
+	return fromConfigMap(configMap).parse()
+}
+
+// reading is what was found at a place at one moment.
+type reading struct {
+	origin string
+	text   string
+	err    error // the text could not be read
+	// configMap is where the text stands, if it stands in one.
+	configMap *corev1.ConfigMap
+}
+
+// content is what tells two readings apart.
+func (r reading) content() string {
+	if r.err != nil {
+		return "error: " + r.err.Error()
+	}
+	return r.text
+}
+
+func readFile(file string) reading {
+	text, err := os.ReadFile(file)
+	return reading{origin: "file " + file, text: string(text), err: err}
+}
+
+// fromConfigMap reads the ConfigMap; nil stands for one that does not exist.
+func fromConfigMap(configMap *corev1.ConfigMap) reading {
+	if configMap == nil {
+		return reading{origin: originDefaults}
+	}
+	r := reading{origin: fmt.Sprintf("ConfigMap %s/%s", configMap.Namespace, configMap.Name), configMap: configMap}
+	text, found := configMap.Data[ConfigMapKey]
+	if !found {
+		r.err = fmt.Errorf("it has no key %s: name the key so, or delete the ConfigMap to get the defaults", ConfigMapKey)
+	}
+	r.text = text
+	return r
+}
+
+func (r reading) parse() (*Source, error) {
+	if r.err != nil {
+		return nil, fmt.Errorf("reading the configuration from %s: %w", r.origin, r.err)
+	}
+	config, err := Parse([]byte(r.text))
+	if err != nil {
+		return nil, fmt.Errorf("reading the configuration from %s: %w", r.origin, err)
+	}
+	version, err := versionOf(config)
+	if err != nil {
+		return nil, err
+	}
+	return &Source{Config: config, Origin: r.origin, Version: version}, nil
+}
+
+func versionOf(config *configv1alpha1.PlatformOperatorConfig) (string, error) {
+	canonical, err := json.Marshal(config)
+	if err != nil {
+		return "", fmt.Errorf("computing the version of the configuration: %w", err)
+	}
+	sum := sha256.Sum256(canonical)
+	return hex.EncodeToString(sum[:versionBytes]), nil
+}
+
+// serviceAccountNamespaceFile is where Kubernetes tells every pod its namespace.
+const serviceAccountNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// OperatorNamespace returns the namespace that the operator runs in: the environment variable
+// POD_NAMESPACE, else what the service account's volume says. Outside a cluster, where neither is there,
+// it is an error.
+func OperatorNamespace() (string, error) {
+	return operatorNamespace(serviceAccountNamespaceFile)
+}
+
+func operatorNamespace(file string) (string, error) {
+	if namespace := os.Getenv("POD_NAMESPACE"); namespace != "" {
+		return namespace, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("reading the operator's namespace: %w", err)
+	}
+	namespace := strings.TrimSpace(string(text))
+	if namespace == "" {
+		return "", errors.New("cannot tell the operator's namespace outside a cluster: set POD_NAMESPACE")
+	}
+	return namespace, nil
+}

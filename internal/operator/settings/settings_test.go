@@ -1,0 +1,101 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package settings
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func writeFile(t testing.TB, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestLoadFromFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	writeFile(t, file, header+"acmeNamespace: {maxConcurrentReconciles: 7}")
+	source, err := Load(t.Context(), nil, file, "unused")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := *source.Config.AcmeNamespace.MaxConcurrentReconciles; got != 7 || source.Origin != "file "+file {
+		t.Errorf("got %d reconciles from %s", got, source.Origin)
+	}
+}
+
+func TestLoadFromBadFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	if _, err := Load(t.Context(), nil, file, ""); err == nil || !strings.Contains(err.Error(), "no such file") {
+		t.Errorf("missing file: %v", err)
+	}
+	writeFile(t, file, header+"foo: 1")
+	_, err := Load(t.Context(), nil, file, "")
+	if want := "reading the configuration from file " + file + `: unknown field "foo"`; err == nil || err.Error() != want {
+		t.Errorf("invalid file: got %v, want %s", err, want)
+	}
+}
+
+func TestLoadWithoutAnyPlace(t *testing.T) {
+	source, err := Load(t.Context(), nil, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if source.Origin != "defaults" {
+		t.Errorf("origin %s", source.Origin)
+	}
+}
+
+func TestVersionFollowsTheMeaning(t *testing.T) {
+	version := func(text string) string {
+		source, err := reading{text: text}.parse()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return source.Version
+	}
+	if version("") != version("# spelled out\n"+header+"acmeNamespace: {maxConcurrentReconciles: 10, identity: {timeout: 3000ms}}") {
+		t.Error("texts with the same meaning differ in version")
+	}
+	if version("") == version(header+"acmeNamespace: {maxConcurrentReconciles: 11}") {
+		t.Error("texts with different meanings have the same version")
+	}
+}
+
+func TestOperatorNamespace(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "namespace")
+	t.Setenv("POD_NAMESPACE", "")
+	if got, err := operatorNamespace(file); err == nil {
+		t.Errorf("outside a cluster: got %q without an error", got)
+	}
+	if got, err := operatorNamespace(dir); err == nil {
+		t.Errorf("a file that cannot be read: got %q without an error", got)
+	}
+	writeFile(t, file, "from-file\n")
+	if got, err := operatorNamespace(file); err != nil || got != "from-file" {
+		t.Errorf("from the service account: got %q, %v", got, err)
+	}
+	t.Setenv("POD_NAMESPACE", "from-env")
+	if got, err := OperatorNamespace(); err != nil || got != "from-env" {
+		t.Errorf("from the environment: got %q, %v", got, err)
+	}
+}

@@ -1,0 +1,88 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package settings
+
+import (
+	"context"
+	"testing"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+)
+
+// operatorUser runs the watcher: with the permissions that the markers in watcher.go ask for and no others.
+const operatorUser = "operator"
+
+var (
+	admin        client.Client
+	adminREST    *rest.Config
+	operatorREST *rest.Config
+)
+
+func TestWatcherAgainstAPIServer(t *testing.T) {
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "settings")
+}
+
+var _ = BeforeSuite(func() {
+	ctrl.SetLogger(GinkgoLogr)
+	env := &envtest.Environment{}
+	var err error
+	adminREST, err = env.Start()
+	Expect(err).NotTo(HaveOccurred(), "starting etcd and kube-apiserver from the folder in KUBEBUILDER_ASSETS")
+	DeferCleanup(env.Stop)
+
+	admin, err = client.New(adminREST, client.Options{})
+	Expect(err).NotTo(HaveOccurred())
+	user, err := env.AddUser(envtest.User{Name: operatorUser}, nil)
+	Expect(err).NotTo(HaveOccurred())
+	operatorREST = user.Config()
+})
+
+// newNamespace makes a namespace in which the operator may do what it does in its own.
+func newNamespace(ctx context.Context) string {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "settings-"}}
+	Expect(admin.Create(ctx, namespace)).To(Succeed())
+	meta := metav1.ObjectMeta{Namespace: namespace.Name, Name: operatorUser}
+	Expect(admin.Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
+		{
+			APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{ConfigMapName},
+			Verbs: []string{"get", "list", "watch"},
+		},
+		{APIGroups: []string{"events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch"}},
+	}})).To(Succeed())
+	Expect(admin.Create(ctx, &rbacv1.RoleBinding{
+		ObjectMeta: meta,
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: operatorUser},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: operatorUser}},
+	})).To(Succeed())
+	return namespace.Name
+}
+
+func newConfigMap(namespace, text string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: ConfigMapName},
+		Data:       map[string]string{ConfigMapKey: text},
+	}
+}

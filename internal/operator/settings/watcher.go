@@ -1,0 +1,253 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package settings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/util/wait"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+)
+
+const (
+	// PollInterval is the time between two looks at the configuration file.
+	PollInterval = 5 * time.Second
+
+	reasonInvalid = "ConfigInvalid"
+	actionReload  = "ReloadConfig"
+	// maxNote is what the API server takes as the note of an Event, in bytes.
+	maxNote = 1024
+)
+
+// Options says what a Watcher watches and whom it tells.
+type Options struct {
+	// Running is the configuration in effect, as Load returned it.
+	Running *Source
+	// File is the configuration file. Empty: the ConfigMap is watched.
+	File string
+	// Namespace is the operator's own. Empty, and File too: there is nothing to watch.
+	Namespace string
+	// REST is how to reach the API server. Needed to watch the ConfigMap.
+	REST *rest.Config
+	// Recorder takes the Event about an invalid configuration: on the ConfigMap, or for a file on the
+	// operator's Namespace.
+	Recorder events.EventRecorder
+	// Metrics count what happens.
+	Metrics *Metrics
+	// Restart is called once, after a valid change, with the configuration to go on with. It must not
+	// block: it stops the manager, and whoever started that starts another one.
+	Restart func(next *Source)
+}
+
+// Watcher compares the configuration that is there with the one in effect. A valid change ends in one
+// call of Restart. An invalid one is reported once, by an Event, the metrics and the log, and changes
+// nothing. A text that means the same is no change; a deleted ConfigMap means the defaults.
+type Watcher struct {
+	Options
+	configMaps toolscache.ListerWatcher
+	// rejected is the text, or the error in reading it, that was reported last; nil after a valid one.
+	rejected *string
+}
+
+var (
+	_ manager.Runnable               = (*Watcher)(nil)
+	_ manager.LeaderElectionRunnable = (*Watcher)(nil)
+)
+
+// The Namespace of a namespaced marker is replaced by kustomize.
+//
+// +kubebuilder:rbac:groups="",namespace=system,resources=configmaps,resourceNames=platform-operator-config,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,namespace=system,resources=events,verbs=create;patch
+
+// NewWatcher returns a watcher to be added to the manager. It fails when an option is missing that it
+// cannot do without.
+func NewWatcher(o Options) (*Watcher, error) {
+	if o.Running == nil || o.Recorder == nil || o.Metrics == nil || o.Restart == nil {
+		return nil, errors.New("watching the configuration: Running, Recorder, Metrics and Restart are needed")
+	}
+	w := &Watcher{Options: o}
+	if o.File == "" && o.Namespace != "" {
+		core, err := corev1client.NewForConfig(o.REST)
+		if err != nil {
+			return nil, fmt.Errorf("making a client to watch the configuration: %w", err)
+		}
+		// By name, so that neither memory nor permissions cover any other ConfigMap.
+		w.configMaps = toolscache.NewListWatchFromClient(core.RESTClient(), "configmaps", o.Namespace,
+			fields.OneTermEqualSelector("metadata.name", ConfigMapName))
+	}
+	return w, nil
+}
+
+// NeedLeaderElection returns false: each replica runs under the configuration, so each one watches it.
+func (w *Watcher) NeedLeaderElection() bool { return false }
+
+// Start watches until the context ends or Restart was called. It returns no error.
+func (w *Watcher) Start(ctx context.Context) error {
+	w.Metrics.valid.Set(1)
+	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithName("settings"))
+	switch {
+	case w.File != "":
+		w.watchFile(ctx)
+	case w.configMaps != nil:
+		w.watchConfigMap(ctx)
+	}
+	return nil
+}
+
+// watchFile looks at the content and not at file-system events: it then does not matter how the content
+// came there, be it by the symbolic links of a mounted ConfigMap. A content counts when two looks in a
+// row have seen it, since one may see a file that is half written.
+func (w *Watcher) watchFile(ctx context.Context) {
+	ticker := time.NewTicker(PollInterval)
+	defer ticker.Stop()
+	before := readFile(w.File)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		now := readFile(w.File)
+		if now.content() == before.content() && w.consider(ctx, now) {
+			return
+		}
+		before = now
+	}
+}
+
+func (w *Watcher) watchConfigMap(ctx context.Context) {
+	ctx, stop := context.WithCancel(ctx)
+	var informing wait.Group
+	defer informing.Wait()
+	defer stop()
+
+	changed := make(chan struct{}, 1)
+	notify := func() {
+		select {
+		case changed <- struct{}{}:
+		default: // one look at the store is enough for several changes
+		}
+	}
+	store, informer := toolscache.NewInformerWithOptions(toolscache.InformerOptions{
+		ListerWatcher: w.configMaps,
+		ObjectType:    &corev1.ConfigMap{},
+		Handler: toolscache.ResourceEventHandlerFuncs{
+			AddFunc:    func(any) { notify() },
+			UpdateFunc: func(any, any) { notify() },
+			DeleteFunc: func(any) { notify() },
+		},
+	})
+	informing.StartWithContext(ctx, informer.RunWithContext)
+	if !toolscache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+		return
+	}
+	notify() // the ConfigMap may have gone since the configuration was loaded
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
+		if w.consider(ctx, fromConfigMap(onlyConfigMap(store))) {
+			return
+		}
+	}
+}
+
+// onlyConfigMap returns what is in a store that can hold one object.
+func onlyConfigMap(store toolscache.Store) *corev1.ConfigMap {
+	for _, object := range store.List() {
+		if configMap, ok := object.(*corev1.ConfigMap); ok {
+			return configMap
+		}
+	}
+	return nil
+}
+
+// consider acts on what was found and returns true after it has called Restart.
+func (w *Watcher) consider(ctx context.Context, found reading) bool {
+	logger := log.FromContext(ctx)
+	source, err := found.parse()
+	if err != nil {
+		w.reject(logger, found, err)
+		return false
+	}
+	w.rejected = nil
+	w.Metrics.valid.Set(1)
+	if source.Version == w.Running.Version {
+		return false
+	}
+	logger.Info("Restarting to take up a changed configuration",
+		"from", w.Running.Origin, "fromVersion", w.Running.Version, "to", source.Origin, "toVersion", source.Version)
+	w.Metrics.reloads.WithLabelValues(resultApplied).Inc()
+	w.Restart(source)
+	return true
+}
+
+func (w *Watcher) reject(logger logr.Logger, found reading, err error) {
+	content := found.content()
+	if w.rejected != nil && *w.rejected == content {
+		return
+	}
+	w.rejected = &content
+	w.Metrics.valid.Set(0)
+	w.Metrics.reloads.WithLabelValues(resultRejected).Inc()
+	logger.Error(err, "The changed configuration is invalid; the one read before stays in effect",
+		"origin", w.Running.Origin, "version", w.Running.Version)
+	if about := w.about(found); about != nil {
+		w.Recorder.Eventf(about, nil, corev1.EventTypeWarning, reasonInvalid, actionReload, "%s", note(err))
+	}
+}
+
+// about is the object that an Event regards; nil when there is none to name.
+func (w *Watcher) about(found reading) *corev1.ObjectReference {
+	if found.configMap != nil {
+		// client-go counts an Event as a repetition of an earlier one, and drops its note, unless type,
+		// reason, action or this reference differ. By its resource version each content is an Event.
+		return &corev1.ObjectReference{
+			APIVersion: "v1", Kind: "ConfigMap",
+			Namespace: found.configMap.Namespace, Name: found.configMap.Name,
+			UID: found.configMap.UID, ResourceVersion: found.configMap.ResourceVersion,
+		}
+	}
+	if w.Namespace == "" {
+		return nil
+	}
+	// The Event must stand in the operator's namespace, though a Namespace itself stands in none.
+	return &corev1.ObjectReference{APIVersion: "v1", Kind: "Namespace", Namespace: w.Namespace, Name: w.Namespace}
+}
+
+func note(err error) string {
+	text := "The configuration read before stays in effect: " + err.Error()
+	if len(text) <= maxNote {
+		return text
+	}
+	const more = " …"
+	return strings.ToValidUTF8(text[:maxNote-len(more)], "") + more
+}

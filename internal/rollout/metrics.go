@@ -1,0 +1,84 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package rollout
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
+)
+
+var (
+	restarts = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "platform_operator_restarts_total",
+		Help: "Restarts that were begun, by the kind of the object that asked for them.",
+	}, []string{"kind"})
+	suppressed = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "platform_operator_restarts_suppressed_total",
+		Help: "Restarts that were put off or not done, by the reason: Debounce, MinInterval, OutsideWindow, Suspended, " +
+			"MaxConcurrent, Evicting, Refused put off; DryRun, ChangeUndone do not restart at all.",
+	}, []string{"kind", "reason"})
+)
+
+func init() { metrics.Registry.MustRegister(restarts, suppressed) }
+
+// age tells, whenever metrics are read, for how long the oldest pending restart of a kind has waited.
+type age struct {
+	desc  *prometheus.Desc
+	clock clock.PassiveClock
+	list  func(ctx context.Context) ([]*common.PendingRestart, error)
+}
+
+// ObservePending registers the age of the oldest pending restart of a kind. A manager that starts anew in
+// the same process replaces it.
+func ObservePending(kind string, c clock.PassiveClock, list func(ctx context.Context) ([]*common.PendingRestart, error)) error {
+	a := &age{prometheus.NewDesc("platform_operator_restart_pending_age_seconds",
+		"For how long the oldest restart that has not ended has been pending; 0 when there is none.",
+		nil, prometheus.Labels{"kind": kind}), c, list}
+	err := metrics.Registry.Register(a)
+	if already := (prometheus.AlreadyRegisteredError{}); errors.As(err, &already) {
+		metrics.Registry.Unregister(already.ExistingCollector)
+		err = metrics.Registry.Register(a)
+	}
+	return err
+}
+
+// Describe implements prometheus.Collector.
+func (a *age) Describe(ch chan<- *prometheus.Desc) { ch <- a.desc }
+
+// Collect implements prometheus.Collector. A cache that is not synced within a second tells nothing.
+func (a *age) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	all, err := a.list(ctx)
+	if err != nil {
+		return
+	}
+	oldest := time.Duration(0)
+	for _, p := range all {
+		if p != nil {
+			oldest = max(oldest, a.clock.Since(p.Since.Time))
+		}
+	}
+	ch <- prometheus.MustNewConstMetric(a.desc, prometheus.GaugeValue, oldest.Seconds())
+}

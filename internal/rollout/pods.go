@@ -1,0 +1,174 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package rollout
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
+)
+
+// containsField tells whether a set of managed fields has the field of that name.
+func containsField(raw []byte, name string) bool {
+	return bytes.Contains(raw, []byte(`"f:`+name+`"`))
+}
+
+// pods lists, from the API server, the pods that a request selects and that still run. Nothing but their
+// metadata is read, and nothing is kept of them: a cache of all pods would be large and never quiet.
+func (r *Restarter) pods(ctx context.Context, req Request, selector labels.Selector) ([]metav1.PartialObjectMetadata, error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
+	err := r.Live.List(ctx, list, client.InNamespace(req.Object.GetNamespace()), client.MatchingLabelsSelector{Selector: selector},
+		client.MatchingFieldsSelector{Selector: fields.ParseSelectorOrDie("status.phase!=Succeeded,status.phase!=Failed")})
+	if err != nil {
+		return nil, fmt.Errorf("listing pods: %w", err)
+	}
+	return list.Items, nil
+}
+
+// podSelector selects the pods of a request; nil when there is nothing to select pods by.
+func (q Request) podSelector(all []workload) (labels.Selector, error) {
+	switch {
+	case q.Target == nil:
+		return q.Selector, nil
+	case len(all) == 0 || q.Policy.Strategy == common.RestartRollout || q.Policy.Strategy == "":
+		return labels.Nothing(), nil
+	}
+	return metav1.LabelSelectorAsSelector(all[0].selector)
+}
+
+// restartable tells whether a pod is to be evicted or deleted. alone says that it is left alone because
+// no controller would make it anew.
+func restartable(strategy common.RestartStrategy, pod *metav1.PartialObjectMetadata) (yes, alone bool) {
+	owner := metav1.GetControllerOf(pod)
+	switch {
+	case !pod.DeletionTimestamp.IsZero() || pod.Annotations[corev1.MirrorPodAnnotationKey] != "":
+		return false, false
+	case owner != nil && (owner.Kind == "Job" || owner.Kind == "Node"):
+		return false, false
+	case strategy == common.RestartEvict || strategy == common.RestartDelete:
+		return true, false
+	case owner == nil:
+		return false, true
+	}
+	return !rolledByTemplate(owner, pod), false
+}
+
+// rolledByTemplate tells whether a pod is restarted by the pod template of a workload.
+func rolledByTemplate(owner *metav1.OwnerReference, pod *metav1.PartialObjectMetadata) bool {
+	switch owner.Kind {
+	case kindStatefulSet, kindDaemonSet:
+		return owner.APIVersion == "apps/v1"
+	case "ReplicaSet":
+		_, ofDeployment := pod.Labels["pod-template-hash"]
+		return ofDeployment && owner.APIVersion == "apps/v1"
+	}
+	return false
+}
+
+// removal is what came of trying to remove pods.
+type removal struct {
+	limit   int         // of pods that may be going at once; 0 is none
+	going   int         // pods that are going
+	left    []types.UID // still to be removed or, with a limit, to be gone
+	guarded int         // of them, that a PodDisruptionBudget holds
+	late    bool        // the API server asks for patience
+	failed  error
+}
+
+// goes counts a pod that is going. With a limit it counts until it is gone.
+func (m *removal) goes(pod *metav1.PartialObjectMetadata) {
+	m.going++
+	if m.limit > 0 {
+		m.left = append(m.left, pod.UID)
+	}
+}
+
+// took counts a pod that was tried, and tells whether it is going.
+func (m *removal) took(pod *metav1.PartialObjectMetadata, err error) bool {
+	switch {
+	case err == nil:
+		m.goes(pod)
+		return true
+	case apierrors.IsNotFound(err) || apierrors.IsConflict(err): // it is gone
+		return false
+	case errors.Is(err, context.DeadlineExceeded):
+		m.late = true
+		m.guarded++
+	case apierrors.IsTooManyRequests(err):
+		m.guarded++
+	default:
+		m.failed = fmt.Errorf("restarting Pod/%s: %w", pod.Name, err)
+	}
+	m.left = append(m.left, pod.UID)
+	return false
+}
+
+// remove evicts or deletes those of the pods that are pending. What is gone is done.
+func (r *Restarter) remove(ctx context.Context, req Request, pods []metav1.PartialObjectMetadata) removal {
+	out := removal{limit: int(req.Policy.MaxConcurrent)}
+	var todo []*metav1.PartialObjectMetadata
+	for i := range pods {
+		switch pod := &pods[i]; {
+		case !slices.Contains(req.Status.Pending.Pods, pod.UID):
+		case !pod.DeletionTimestamp.IsZero():
+			out.goes(pod)
+		default:
+			todo = append(todo, pod)
+		}
+	}
+	for _, pod := range todo {
+		if out.late || out.limit > 0 && out.going >= out.limit {
+			out.left = append(out.left, pod.UID)
+		} else if out.took(pod, r.removeOne(ctx, req.Policy.Strategy, pod)) {
+			r.tell(req, pod)
+		}
+	}
+	return out
+}
+
+// patienceForPod bounds the removal of one pod. While a PodDisruptionBudget has not been looked at yet, the
+// API server asks the client to come back later, and the client would wait by itself.
+const patienceForPod = 5 * time.Second
+
+func (r *Restarter) removeOne(ctx context.Context, strategy common.RestartStrategy, pod *metav1.PartialObjectMetadata) error {
+	ctx, cancel := context.WithTimeout(ctx, patienceForPod)
+	defer cancel()
+	only := client.Preconditions{UID: &pod.UID}
+	target := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
+	if strategy == common.RestartDelete {
+		return r.Client.Delete(ctx, target, only, client.DisableReadYourWritesConsistency)
+	}
+	return r.Client.SubResource("eviction").Create(ctx, target, &policyv1.Eviction{
+		ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
+		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &pod.UID}},
+	})
+}

@@ -1,0 +1,95 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package schedule says when a cron expression fires in a time zone: the slots after, before and between
+// instants, and the windows of time that such slots open. It is pure: it knows no clock, client or logger.
+//
+// # Expressions
+//
+// Five fields, separated by blanks: minute (0-59), hour (0-23), day of month (1-31), month (1-12 or
+// JAN-DEC), day of week (0-7 or SUN-SAT; 0 and 7 are Sunday). A field is a list of elements:
+//
+//	5          one value; MON, JAN: names, in upper or lower case
+//	*          every value
+//	1-5        a range, which never runs backwards
+//	*/15       every 15th value from the first: 0, 15, 30, 45
+//	10-30/5    every 5th value of a range
+//	10/5       every 5th value from 10 to the last
+//	H          one value, chosen by the seed
+//	H/15       every 15th value, from a start that the seed chooses among the first 15
+//	H(0-29)    one value of the range, chosen by the seed
+//	H(0-29)/10 every 10th value of the range, from a start that the seed chooses among the first 10
+//
+// A step is at most the number of values it steps through: */90 would silently be something else than
+// what it says. H chooses a day of the month from 1-28, so that it fires every month. Each field has a
+// choice of its own, so H in minute and hour spreads over the whole day. The seed is the UID of an object.
+//
+// The macros are @hourly, @daily, @midnight, @weekly, @monthly, @yearly and @annually. There is neither
+// @every nor @reboot: both depend on when a process started.
+//
+// Day of month and day of week: when both are restricted, a day that matches either fires; else it must
+// match both. As with Debian's cron, a field with a "*" is not restricted, and that goes for "*/2" too:
+// "0 0 1,15 * FRI" fires on the 1st, the 15th and every Friday, "0 0 */2 * FRI" on Fridays with an odd date.
+//
+// The fields are parsed here because the usual library, robfig/cron, knows neither H nor 7 for Sunday,
+// takes "1,,2", "*-5" and "@every 1s", cannot say which field is wrong, and panics on "TZ=". It is the reference
+// in the tests: what both accept means the same.
+//
+// # When the clocks change
+//
+// A slot is an instant. Its wall-clock reading is skipped when clocks go forward, and comes twice when they
+// go back. There are two rules, and the hour field decides which of them holds.
+//
+// A schedule at fixed hours (the hour field does not have all 24) means readings:
+//
+//   - Skipped readings run once, at the first instant after the gap. Several readings in one gap, and a
+//     reading that is right after the gap anyway, are one run.
+//   - A repeated reading runs once, the first time.
+//
+// A schedule of every hour (*, */1, 0-23) means a rhythm, and keeps it:
+//
+//   - A skipped reading is made up for, at the first instant after the gap, only when the schedule does not
+//     fire anyway by the time at which that reading would have come had the clock not been changed.
+//   - Repeated readings run again, unless the schedule would not have fired in all that time had the clock
+//     not been changed.
+//
+// When the change is by whole hours, which it is almost everywhere, the second rule amounts to: nothing
+// extra, nothing lost, "*/15 * * * *" fires every fifteen minutes of real time. Its conditions matter where clocks
+// move by half an hour (Australia/Lord_Howe) and where a whole day was skipped (Pacific/Apia, 2011-12-30):
+// "0 * * * *" makes up for the 2:00 that Lord Howe skips at 2:30, an hour after its last run.
+//
+//	Europe/Berlin      2:00 -> 3:00 forward            3:00 -> 2:00 back
+//	30 2 * * *         3:00                            2:30 CEST
+//	0,30 2 * * *       3:00                            2:00 and 2:30 CEST
+//	0 2,3 * * *        3:00                            2:00 CEST, 3:00
+//	30 2,3 * * *       3:00, 3:30                      2:30 CEST, 3:30
+//	0 */2 * * *        0:00, 3:00, 4:00                0:00, 2:00 CEST, 4:00
+//	30 * * * *         1:30, 3:30                      1:30, 2:30 CEST, 2:30 CET, 3:30
+//	*/15 * * * *       1:45, 3:00                      every 15 minutes, eight times from 2:00 to 3:00
+//
+// The two rules are those of Debian's cron, whose manual cron(8) has under NOTES: "If the time has moved
+// forwards, those jobs which would have run in the time that was skipped will be run soon after the change.
+// Conversely, if the time has moved backwards by less than 3 hours, those jobs that fall into the repeated time
+// will not be re-run. Only jobs that run at a particular time (not specified as @hourly, nor with '*' in the
+// hour or minute specifier) are affected. Jobs which are specified with wildcards are run based on the new time
+// immediately." We differ in three points. Only the hour decides, and by its values, not by its spelling:
+// "*/15 2 * * *" names an hour, and at Debian would not run at all in spring and twice in autumn; so does
+// "0 */2 * * *". A change of more than three hours is no special case: it comes from the time zone
+// database, never from somebody who corrects a clock. And a rhythm is kept across a change of half an hour.
+//
+// Every change of a zone's offset counts, whatever its cause. Two changes are assumed to be at least a day
+// apart, which they are in all zones since 2000.
+package schedule

@@ -1,0 +1,111 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package schedule
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	_ "time/tzdata" // time zones must not depend on what the image or the machine has
+)
+
+const (
+	// maxLength of an expression, in bytes; one that lists every value of every field has about 400.
+	maxLength = 1000
+
+	wantFields = `want five fields, "minute hour day-of-month month day-of-week", such as "5 0 * * *"`
+	wantMacros = "@hourly, @daily, @midnight, @weekly, @monthly, @yearly or @annually"
+)
+
+var macros = map[string]string{
+	"@HOURLY":   "0 * * * *",
+	"@DAILY":    "0 0 * * *",
+	"@MIDNIGHT": "0 0 * * *",
+	"@WEEKLY":   "0 0 * * 0",
+	"@MONTHLY":  "0 0 1 * *",
+	"@YEARLY":   "0 0 1 1 *",
+	"@ANNUALLY": "0 0 1 1 *",
+}
+
+// Parse reads a cron expression, whose grammar the package comment has, in an IANA time zone; no zone is
+// UTC. The seed, usually the UID of an object, decides what H stands for: the same seed gives the same slots, on
+// every machine and in every version. An expression that never fires is no error: see NeverFires.
+// An error names the field, what is wrong with it, and what would be right.
+func Parse(expression, timeZone, seed string) (Schedule, error) {
+	location, err := parseTimeZone(timeZone)
+	if err != nil {
+		return Schedule{}, err
+	}
+	texts, err := split(expression)
+	if err != nil {
+		return Schedule{}, fmt.Errorf("parsing schedule %.80q: %w", expression, err)
+	}
+	var sets [len(fields)]set
+	for i, f := range fields {
+		if sets[i], err = f.parse(texts[i], seed); err != nil {
+			return Schedule{}, fmt.Errorf("parsing schedule %.80q: %w", expression, err)
+		}
+		texts[i] = sets[i].text
+	}
+	p := pattern{
+		minutes:   sets[0].bits,
+		hours:     sets[1].bits,
+		days:      sets[2].bits,
+		months:    sets[3].bits,
+		weekdays:  sets[4].bits,
+		eitherDay: !sets[2].star && !sets[4].star,
+	}
+	return Schedule{text: strings.Join(texts, " "), location: location, pattern: p, fires: p.fires()}, nil
+}
+
+// split gives the five fields of an expression, in upper case, those of its macro if it is one.
+func split(expression string) ([]string, error) {
+	if len(expression) > maxLength {
+		return nil, fmt.Errorf("it has %d characters, more than %d", len(expression), maxLength)
+	}
+	texts := strings.Fields(strings.ToUpper(expression))
+	switch {
+	case len(texts) == 0:
+		return nil, errors.New("it is empty: " + wantFields + ", or " + wantMacros)
+	case strings.HasPrefix(texts[0], "@"):
+		expanded, ok := macros[strings.Join(texts, " ")]
+		if !ok {
+			return nil, errors.New("there is no such macro: want " + wantMacros + ", or five fields")
+		}
+		return strings.Fields(expanded), nil
+	case strings.Contains(texts[0], "TZ="):
+		return nil, errors.New("the time zone is not part of the expression: set the time zone beside it")
+	case len(texts) != len(fields):
+		return nil, fmt.Errorf("it has %d fields: %s; there are no seconds and no years", len(texts), wantFields)
+	}
+	return texts, nil
+}
+
+// parseTimeZone refuses what is no IANA name but would be found: the zone of the machine, and the variants
+// that Debian installs, of which right/ counts leap seconds.
+func parseTimeZone(name string) (*time.Location, error) {
+	const want = `want an IANA name such as "Europe/Berlin" or "UTC", or none for UTC`
+	if strings.EqualFold(name, "local") || strings.EqualFold(name, "localtime") {
+		return nil, fmt.Errorf("time zone %q would depend on the machine: %s", name, want)
+	}
+	location, err := time.LoadLocation(name)
+	if err != nil || strings.HasPrefix(name, "posix/") || strings.HasPrefix(name, "right/") {
+		return nil, fmt.Errorf("there is no time zone %.80q: %s", name, want)
+	}
+	return location, nil
+}

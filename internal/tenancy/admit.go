@@ -1,0 +1,142 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package tenancy
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+)
+
+// Grant is what an AcmeNamespace gets.
+type Grant struct {
+	// Tier is its tier with any override.
+	Tier Tier
+	// Hard are the hard limits of its namespace.
+	Hard corev1.ResourceList
+	// Adopts tells that the Namespace exists without being owned, and is taken over.
+	Adopts bool
+}
+
+// Answer is a grant, or the refusal of one.
+type Answer struct {
+	Grant
+	Refusal
+}
+
+// Admit judges all that the schema cannot: whether the name may be handed out, to this AcmeNamespace,
+// with this tier and quota. The webhook and the loop both ask it. The function owned tells whether a
+// Namespace carries the marks of the AcmeNamespace.
+func Admit(ctx context.Context, c client.Reader, n *v1alpha1.AcmeNamespace, protected []string, owned func(client.Object) bool) (Answer, error) {
+	if ref := Protect(n.Spec.NamespaceName, protected); ref.Reason != "" {
+		return Answer{Refusal: ref}, nil
+	}
+	var a Answer
+	var err error
+	if a.Tier, a.Refusal, err = ReadTier(ctx, c, n.Spec.DeploymentTier); err != nil || a.Reason != "" {
+		return a, err
+	}
+	if a.Hard, a.Refusal = Hard(a.Tier, n.Spec.Quota); a.Reason != "" {
+		return a, nil
+	}
+	a.Adopts, a.Refusal, err = admitName(ctx, c, n, owned)
+	return a, err
+}
+
+// admitName judges whether the AcmeNamespace may have its Namespace, and tells whether it has to take it
+// over.
+func admitName(ctx context.Context, c client.Reader, n *v1alpha1.AcmeNamespace, owned func(client.Object) bool) (bool, Refusal, error) {
+	live, err := readNamespace(ctx, c, n.Spec.NamespaceName)
+	if err != nil {
+		return false, Refusal{}, err
+	}
+	others, err := readOthers(ctx, c, n)
+	if err != nil {
+		return false, Refusal{}, err
+	}
+	mine := live != nil && owned(live)
+	refusal := Claim(n, live, mine, others)
+	if refusal.Reason == "" && live != nil && !live.DeletionTimestamp.IsZero() {
+		refusal = Refusal{ReasonNamespaceTerminating, fmt.Sprintf(
+			"the Namespace %q is being deleted; it is made anew once it is gone", live.Name)}
+	}
+	return live != nil && !mine, refusal, nil
+}
+
+// ReadTier is the tier of that name with the DeploymentTier object laid over it, when there is one.
+func ReadTier(ctx context.Context, c client.Reader, name common.TierName) (Tier, Refusal, error) {
+	tier, err := BuiltIn(name)
+	if err != nil {
+		return Tier{}, Refusal{ReasonTierInvalid, err.Error()}, nil //nolint:nilerr // The user's mistake is an answer.
+	}
+	override := &v1alpha1.DeploymentTier{}
+	err = c.Get(ctx, client.ObjectKey{Name: string(tier.Name)}, override)
+	switch {
+	case apierrors.IsNotFound(err):
+		return tier, Refusal{}, nil
+	case err != nil:
+		return Tier{}, Refusal{}, fmt.Errorf("reading the DeploymentTier %s: %w", tier.Name, err)
+	}
+	overridden, malformed := tier.With(override.Spec)
+	if malformed != nil {
+		return Tier{}, Refusal{ReasonTierInvalid, fmt.Sprintf("the DeploymentTier %s is malformed: %v", tier.Name, malformed)}, nil
+	}
+	return overridden, Refusal{}, nil
+}
+
+// readNamespace is the Namespace of that name, nil when there is none.
+func readNamespace(ctx context.Context, c client.Reader, name string) (*corev1.Namespace, error) {
+	live := &corev1.Namespace{}
+	err := c.Get(ctx, client.ObjectKey{Name: name}, live)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading the Namespace %s: %w", name, err)
+	default:
+		return live, nil
+	}
+}
+
+// readOthers lists the other AcmeNamespaces that ask for the same namespace.
+func readOthers(ctx context.Context, c client.Reader, n *v1alpha1.AcmeNamespace) ([]v1alpha1.AcmeNamespace, error) {
+	list := &v1alpha1.AcmeNamespaceList{}
+	// What others ask for is written by users: there is no write of ours to wait for.
+	if err := c.List(ctx, list, client.MatchingFields{IndexNamespaceName: n.Spec.NamespaceName},
+		client.DisableReadYourWritesConsistency); err != nil {
+		return nil, fmt.Errorf("listing the AcmeNamespaces of %s: %w", n.Spec.NamespaceName, err)
+	}
+	return slices.DeleteFunc(list.Items, func(o v1alpha1.AcmeNamespace) bool { return o.Name == n.Name }), nil
+}
+
+var serviceAccount = regexp.MustCompile(`^system:serviceaccount:[^:]+:[^:]+$`)
+
+// IsServiceAccount tells whether a user name is a service account's, which no identity provider knows.
+func IsServiceAccount(user string) bool { return serviceAccount.MatchString(user) }
+
+// UnknownUser is the message for a user whom the identity provider does not know.
+func UnknownUser(user string) string {
+	return fmt.Sprintf("adminUsername %q is not known to the identity provider; give the name exactly as it has it", user)
+}

@@ -1,0 +1,207 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package tenancy holds the rules of namespaces with guard rails that the controller and the webhook
+// share: what a tier means, which names are protected, who may have a Namespace. It is pure.
+package tenancy
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+)
+
+// LabelReachesTenants with the value "true" on a Namespace lets its pods reach the pods of every
+// tenant: it is meant for ingress controllers and monitoring.
+const LabelReachesTenants = "tenancy.acme.com/reaches-tenants"
+
+// Tier is what a deployment tier means, built in or overridden.
+type Tier struct {
+	// Name is dev, stg or prod.
+	Name common.TierName
+	// Quota are the hard limits of the namespace.
+	Quota corev1.ResourceList
+	// Limits are the defaults and bounds of containers.
+	Limits v1alpha1.ContainerLimits
+	// PodSecurity is the enforced level of the Pod Security Standards.
+	PodSecurity v1alpha1.PodSecurityLevel
+	// Network says what may reach the pods and what they may reach.
+	Network v1alpha1.NetworkRules
+	// AdminRules are what the namespace's administrator may do.
+	AdminRules []rbacv1.PolicyRule
+}
+
+// BuiltIn is the tier of that name before any override. An empty name is dev.
+func BuiltIn(name common.TierName) (Tier, error) {
+	t := Tier{
+		Name:        name,
+		Limits:      containers("100m", "128Mi", "500m", "512Mi"),
+		PodSecurity: v1alpha1.PodSecurityRestricted,
+		Network:     v1alpha1.NetworkRules{Isolation: v1alpha1.IsolationIngressAndEgress, FromNamespaces: reaching()},
+		AdminRules:  AdminRules(),
+	}
+	switch name {
+	case common.TierDev, "":
+		t.Name = common.TierDev
+		t.Quota = limits("5", "10Gi", "10")
+		t.PodSecurity = v1alpha1.PodSecurityBaseline
+		t.Network.Isolation = v1alpha1.IsolationIngress
+	case common.TierStg:
+		t.Quota = limits("50", "50Gi", "50")
+	case common.TierProd:
+		t.Quota = limits("500", "200Gi", "100")
+		t.Limits = containers("250m", "256Mi", "1", "1Gi")
+	default:
+		return Tier{}, fmt.Errorf("deploymentTier %q is none of dev, stg, prod", name)
+	}
+	return t, nil
+}
+
+func limits(cpu, memory, pods string) corev1.ResourceList {
+	return corev1.ResourceList{
+		corev1.ResourceCPU:    resource.MustParse(cpu),
+		corev1.ResourceMemory: resource.MustParse(memory),
+		corev1.ResourcePods:   resource.MustParse(pods),
+	}
+}
+
+func containers(requestCPU, requestMemory, limitCPU, limitMemory string) v1alpha1.ContainerLimits {
+	list := func(cpu, memory string) corev1.ResourceList {
+		return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory)}
+	}
+	return v1alpha1.ContainerLimits{
+		DefaultRequest: list(requestCPU, requestMemory),
+		Default:        list(limitCPU, limitMemory),
+	}
+}
+
+func reaching() []metav1.LabelSelector {
+	return []metav1.LabelSelector{{MatchLabels: map[string]string{LabelReachesTenants: "true"}}}
+}
+
+// With lays an override over a tier. An override that the schema would have refused, for instance one
+// that was stored before the schema knew the rule, is an error.
+func (t Tier) With(o v1alpha1.DeploymentTierSpec) (Tier, error) {
+	if o.Quota != nil {
+		t.Quota = o.Quota
+	}
+	if o.LimitRange != nil {
+		t.Limits = *o.LimitRange
+	}
+	if o.PodSecurity != "" {
+		t.PodSecurity = o.PodSecurity
+	}
+	if o.Network != nil {
+		t.Network = *o.Network
+	}
+	if o.AdminRules != nil {
+		t.AdminRules = nil
+		for _, r := range o.AdminRules {
+			t.AdminRules = append(t.AdminRules, r.PolicyRule())
+		}
+	}
+	return t, t.check()
+}
+
+// check finds what would make a tier's children be refused by the API server, or let an administrator
+// undo the guard rails.
+func (t Tier) check() error {
+	if err := CheckQuota("quota", t.Quota); err != nil {
+		return err
+	}
+	if err := t.checkLimits(); err != nil {
+		return err
+	}
+	for _, r := range t.AdminRules {
+		if err := checkRule(r); err != nil {
+			return err
+		}
+	}
+	for _, c := range t.Network.ToCIDRs {
+		if _, err := netip.ParsePrefix(c); err != nil {
+			return fmt.Errorf("network.toCIDRs: %q is no address range such as 10.20.0.0/16", c)
+		}
+	}
+	for _, s := range append(slices.Clone(t.Network.FromNamespaces), t.Network.ToNamespaces...) {
+		if _, err := metav1.LabelSelectorAsSelector(&s); err != nil {
+			return fmt.Errorf("network: a namespace selector is malformed: %w", err)
+		}
+	}
+	return nil
+}
+
+// checkLimits finds defaults that contradict each other; a LimitRange that holds them is refused.
+func (t Tier) checkLimits() error {
+	for _, l := range []struct {
+		path string
+		list corev1.ResourceList
+	}{{"limitRange.default", t.Limits.Default}, {"limitRange.defaultRequest", t.Limits.DefaultRequest}, {"limitRange.max", t.Limits.Max}} {
+		if err := CheckQuota(l.path, l.list); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Limits.DefaultRequest)) {
+		request := t.Limits.DefaultRequest[name]
+		if limit, ok := t.Limits.Default[name]; ok && request.Cmp(limit) > 0 {
+			return fmt.Errorf("limitRange.defaultRequest[%s] is %s, more than limitRange.default[%s], %s", name, &request, name, &limit)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Limits.Max)) {
+		most := t.Limits.Max[name]
+		for _, list := range []corev1.ResourceList{t.Limits.Default, t.Limits.DefaultRequest} {
+			if q, ok := list[name]; ok && q.Cmp(most) > 0 {
+				return fmt.Errorf("limitRange.max[%s] is %s, less than a default of %s", name, &most, &q)
+			}
+		}
+	}
+	return nil
+}
+
+// guardRails are the resources that an administrator may only read.
+var guardRails = []string{"namespaces", "resourcequotas", "limitranges", "networkpolicies"}
+
+// checkRule refuses a rule that would let an administrator undo the guard rails.
+func checkRule(r rbacv1.PolicyRule) error {
+	for _, list := range [][]string{r.Verbs, r.APIGroups, r.Resources} {
+		if slices.ContainsFunc(list, func(s string) bool { return strings.Contains(s, "*") }) {
+			return fmt.Errorf("adminRules: wildcards are refused, in the rule on %v", r.Resources)
+		}
+	}
+	for _, v := range r.Verbs {
+		switch v {
+		case "bind", "escalate", "impersonate":
+			return fmt.Errorf("adminRules: the verb %s is refused, in the rule on %v", v, r.Resources)
+		case "get", "list", "watch":
+			continue
+		}
+		for _, res := range r.Resources {
+			if base, _, _ := strings.Cut(res, "/"); slices.Contains(guardRails, base) {
+				return fmt.Errorf("adminRules: the verb %s on %s is refused: it is a guard rail", v, res)
+			}
+		}
+	}
+	return nil
+}

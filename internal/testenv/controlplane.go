@@ -1,0 +1,216 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package testenv gives tests a real control plane: etcd and kube-apiserver of the version that the
+// operator is built against, with as few of the controllers as a test needs.
+package testenv
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+)
+
+// startTimeout bounds the start of each of the programs.
+const startTimeout = time.Minute
+
+// controllers are the parts of kube-controller-manager that run: those that tenancy relies on and that
+// need no nodes.
+const controllers = "garbage-collector-controller,namespace-controller,resourcequota-controller," +
+	"serviceaccount-controller,clusterrole-aggregation-controller"
+
+// errBinaries tells how to get what is missing.
+var errBinaries = errors.New(`run "make test" or "go run ./hack/cluster build"`)
+
+// Options say what a control plane has beside etcd and kube-apiserver.
+type Options struct {
+	// CRDs lists files and folders with CustomResourceDefinitions; see RepoFile. Each has to exist.
+	CRDs []string
+	// WithControllers runs kube-controller-manager with the garbage collector and the controllers of
+	// namespaces, quotas, service accounts and aggregated ClusterRoles. Without it, a Namespace that is
+	// deleted stays Terminating for ever and children outlive their owners.
+	WithControllers bool
+}
+
+// ControlPlane is a running control plane. Its programs listen on loopback only.
+type ControlPlane struct {
+	// Config is the access of a cluster administrator, without client-side rate limits.
+	Config *rest.Config
+
+	env         envtest.Environment
+	folder      string
+	controllers *exec.Cmd
+	stop        func() error
+}
+
+// Start starts a control plane and waits until it serves. The programs come from the folder in
+// KUBEBUILDER_ASSETS or else from bin/ of the repository; a missing one is an error that says how to
+// build it. After an error nothing runs any more.
+func Start(o Options) (*ControlPlane, error) {
+	needed := []string{"etcd", "kube-apiserver"}
+	if o.WithControllers {
+		needed = append(needed, "kube-controller-manager")
+	}
+	bin, err := binaries(needed...)
+	if err != nil {
+		return nil, err
+	}
+	c := &ControlPlane{env: envtest.Environment{
+		BinaryAssetsDirectory:    bin,
+		CRDDirectoryPaths:        o.CRDs,
+		ErrorIfCRDPathMissing:    true,
+		ControlPlaneStartTimeout: startTimeout,
+		ControlPlaneStopTimeout:  startTimeout,
+	}}
+	c.stop = sync.OnceValue(c.stopAll)
+	if err := c.start(o, bin); err != nil {
+		return nil, errors.Join(fmt.Errorf("starting the control plane: %w", err), c.Stop())
+	}
+	return c, nil
+}
+
+func (c *ControlPlane) start(o Options, bin string) error {
+	if _, err := c.env.Start(); err != nil {
+		return err
+	}
+	cfg, err := c.User("admin", "system:masters")
+	if err != nil {
+		return err
+	}
+	c.Config = cfg
+	if o.WithControllers {
+		return c.startControllers(filepath.Join(bin, "kube-controller-manager"))
+	}
+	return nil
+}
+
+// User gives the access of any user: the API server knows whoever holds a client certificate. What the
+// user may do is up to RBAC; the group system:masters may do everything.
+func (c *ControlPlane) User(name string, groups ...string) (*rest.Config, error) {
+	user, err := c.env.AddUser(envtest.User{Name: name, Groups: groups}, &rest.Config{QPS: -1})
+	if err != nil {
+		return nil, fmt.Errorf("making a client certificate for %s: %w", name, err)
+	}
+	return rest.CopyConfig(user.Config()), nil
+}
+
+// Stop ends all programs and deletes what they left on disk. Later calls do nothing and give the first
+// one's error. Call it from AfterSuite or TestMain, so that it runs also when a test fails or Ginkgo is
+// interrupted.
+func (c *ControlPlane) Stop() error { return c.stop() }
+
+func (c *ControlPlane) stopAll() error {
+	var err error
+	if c.controllers != nil {
+		// It holds no state, so that it need not end gracefully.
+		err = errors.Join(c.controllers.Process.Kill(), ignoreKilled(c.controllers.Wait()))
+	}
+	err = errors.Join(err, c.env.Stop())
+	if c.folder != "" {
+		err = errors.Join(err, os.RemoveAll(c.folder))
+	}
+	return err
+}
+
+func ignoreKilled(err error) error {
+	if exit := (&exec.ExitError{}); errors.As(err, &exit) {
+		return nil
+	}
+	return err
+}
+
+// startControllers starts kube-controller-manager and waits until it does its work.
+func (c *ControlPlane) startControllers(program string) error {
+	var err error
+	if c.folder, err = os.MkdirTemp("", "controlplane-"); err != nil {
+		return err
+	}
+	kubeconfig := filepath.Join(c.folder, "kubeconfig")
+	if err := os.WriteFile(kubeconfig, c.env.KubeConfig, 0o600); err != nil {
+		return err
+	}
+	var log bytes.Buffer
+	cmd := exec.Command(program, "--kubeconfig="+kubeconfig, "--controllers="+controllers,
+		"--leader-elect=false", "--secure-port=0", "--bind-address=127.0.0.1",
+		"--kube-api-qps=200", "--kube-api-burst=400", "--resource-quota-sync-period=10s")
+	cmd.Stdout, cmd.Stderr = &log, &log
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	c.controllers = cmd
+	if err := c.awaitServiceAccount(); err != nil {
+		return fmt.Errorf("waiting for kube-controller-manager: %w; it said:\n%s", errors.Join(err, c.Stop()), log.String())
+	}
+	return nil
+}
+
+// awaitServiceAccount waits for the first thing that kube-controller-manager makes.
+func (c *ControlPlane) awaitServiceAccount() error {
+	cl, err := client.New(c.Config, client.Options{})
+	if err != nil {
+		return err
+	}
+	return wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, startTimeout, true,
+		func(ctx context.Context) (bool, error) {
+			key := client.ObjectKey{Namespace: corev1.NamespaceDefault, Name: "default"}
+			return cl.Get(ctx, key, &corev1.ServiceAccount{}) == nil, nil
+		})
+}
+
+// binaries finds the folder that holds the named programs.
+func binaries(names ...string) (string, error) {
+	folder := os.Getenv("KUBEBUILDER_ASSETS")
+	if folder == "" {
+		folder = RepoFile("bin")
+	}
+	for _, name := range names {
+		if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
+			return "", fmt.Errorf("finding %s: %w; %w", name, err, errBinaries)
+		}
+	}
+	return folder, nil
+}
+
+// RepoFile gives the absolute path of a file or folder of the repository, whatever package's test asks.
+// It panics outside of the repository.
+func RepoFile(elem ...string) string {
+	root, err := os.Getwd()
+	if err != nil {
+		panic(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
+			return filepath.Join(append([]string{root}, elem...)...)
+		}
+		parent := filepath.Dir(root)
+		if parent == root {
+			panic("there is no go.mod in or above the working directory")
+		}
+		root = parent
+	}
+}

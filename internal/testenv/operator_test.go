@@ -1,0 +1,131 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package testenv_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	tenancyv1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+	"github.com/acme/platform-operator/internal/operator"
+	"github.com/acme/platform-operator/internal/testenv"
+)
+
+func TestOperator(t *testing.T) {
+	plane, err := testenv.Start(testenv.Options{WithControllers: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := plane.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := testenv.InstallConfig(plane); err != nil {
+		t.Fatal(err)
+	}
+	admin, err := client.New(plane.Config, client.Options{Scheme: operator.Scheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	op := testenv.StartOperator(t, plane, func(o *operator.Options) { o.WebhookPort = 0 })
+
+	t.Run("its webhooks default", func(t *testing.T) {
+		n := acmeNamespace("prod")
+		n.Spec.DeploymentTier = "prod"
+		create(t, admin, n)
+		if n.Spec.DeletionPolicy != tenancyv1alpha1.DeletionRetain {
+			t.Errorf("the deletion policy is %q", n.Spec.DeletionPolicy)
+		}
+		eventually(t, isReady(admin, n))
+	})
+	t.Run("its webhooks refuse", func(t *testing.T) {
+		n := acmeNamespace("taken")
+		n.Spec.NamespaceName = "prod"
+		if err := admin.Create(t.Context(), n); !apierrors.IsInvalid(err) {
+			t.Errorf("Create = %v", err)
+		}
+	})
+	t.Run("it may do what its role says and no more", func(t *testing.T) {
+		config, err := plane.User(testenv.OperatorUser)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := reads(t, config, &corev1.NamespaceList{}); err != nil {
+			t.Error(err)
+		}
+		if err := reads(t, config, &corev1.NodeList{}); !apierrors.IsForbidden(err) {
+			t.Errorf("listing Nodes = %v", err)
+		}
+	})
+	t.Run("it heals from faults, and its writes are seen", func(t *testing.T) {
+		refused := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.For("ill") }, First: 2, Count: 1})
+		lost := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.For("ill") }, First: 4, Count: 1, Lost: true})
+		n := acmeNamespace("ill")
+		create(t, admin, n)
+		eventually(t, isReady(admin, n))
+		if refused.Tripped() != 1 || lost.Tripped() != 1 {
+			t.Errorf("refused %d, lost %d", refused.Tripped(), lost.Tripped())
+		}
+		writes := op.Wire.Writes(func(w testenv.Write) bool { return w.For("ill") })
+		if len(writes) < 9 || writes[0].String() != "PATCH acmenamespaces/ill" || !strings.Contains(string(writes[0].Body), "finalizers") {
+			t.Errorf("writes: %v", writes)
+		}
+		op.Wire.Heal()
+	})
+	t.Run("one that is stopped does nothing, and its webhooks stay configured", func(t *testing.T) {
+		op.Stop()
+		op.Wire.Forget()
+		n := acmeNamespace("late")
+		create(t, admin, n)
+		if writes := op.Wire.Writes(); len(writes) > 0 {
+			t.Errorf("writes: %v", writes)
+		}
+		op.Start()
+		eventually(t, isReady(admin, n))
+	})
+}
+
+func acmeNamespace(name string) *tenancyv1alpha1.AcmeNamespace {
+	return &tenancyv1alpha1.AcmeNamespace{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       tenancyv1alpha1.AcmeNamespaceSpec{NamespaceName: name, AdminUsername: "sam"},
+	}
+}
+
+func isReady(cl client.Client, n *tenancyv1alpha1.AcmeNamespace) func(context.Context) bool {
+	return func(ctx context.Context) bool {
+		return cl.Get(ctx, client.ObjectKeyFromObject(n), n) == nil && meta.IsStatusConditionTrue(n.Status.Conditions, "Ready")
+	}
+}
+
+func reads(t *testing.T, config *rest.Config, list client.ObjectList) error {
+	t.Helper()
+	cl, err := client.New(config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cl.List(t.Context(), list)
+}

@@ -1,0 +1,200 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package acmenamespace is the webhook of AcmeNamespaces. It gives an answer at once where the loop
+// would give it a moment later: nothing depends on it, and its failure policy is Ignore. Only what the
+// schema cannot say is here.
+package acmenamespace
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+	"github.com/acme/platform-operator/internal/external/identity"
+	"github.com/acme/platform-operator/internal/names"
+	"github.com/acme/platform-operator/internal/tenancy"
+)
+
+// identityBudget is how long an admission waits for the identity provider: the API server waits five
+// seconds for all.
+const identityBudget = 3 * time.Second
+
+// Options is what the webhook needs beside the cluster.
+type Options struct {
+	// ProtectedNames are patterns of names that are not handed out, beside the built-in ones.
+	ProtectedNames []string
+	// Directory knows the users; nil when no identity provider is configured.
+	Directory identity.Directory
+}
+
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list
+// +kubebuilder:webhook:path=/mutate-tenancy-acme-com-v1alpha1-acmenamespace,mutating=true,failurePolicy=ignore,sideEffects=None,groups=tenancy.acme.com,resources=acmenamespaces,verbs=create;update,versions=v1alpha1,name=macmenamespace.tenancy.acme.com,admissionReviewVersions=v1,timeoutSeconds=5
+// +kubebuilder:webhook:path=/validate-tenancy-acme-com-v1alpha1-acmenamespace,mutating=false,failurePolicy=ignore,sideEffects=None,groups=tenancy.acme.com,resources=acmenamespaces,verbs=create;update;delete,versions=v1alpha1,name=vacmenamespace.tenancy.acme.com,admissionReviewVersions=v1,timeoutSeconds=5
+
+// Register adds the webhook to the manager. The cache index of the controller has to be registered, too.
+func Register(mgr ctrl.Manager, o Options) error {
+	w := &webhook{Options: o, cached: mgr.GetClient(), live: mgr.GetAPIReader()}
+	return ctrl.NewWebhookManagedBy(mgr, &v1alpha1.AcmeNamespace{}).WithDefaulter(w).WithValidator(w).Complete()
+}
+
+type webhook struct {
+	Options
+	cached, live client.Reader
+}
+
+// Default implements admission.Defaulter. The deletion policy is written down for prod only: elsewhere
+// it stays open, so that a namespace that is promoted to prod is retained without anybody thinking of it.
+func (w *webhook) Default(_ context.Context, n *v1alpha1.AcmeNamespace) error {
+	if n.Spec.DeploymentTier == "" {
+		n.Spec.DeploymentTier = common.TierDev
+	}
+	if n.Spec.DeletionPolicy == "" && n.Spec.DeploymentTier == common.TierProd {
+		n.Spec.DeletionPolicy = v1alpha1.DeletionRetain
+	}
+	return nil
+}
+
+// ValidateCreate implements admission.Validator.
+func (w *webhook) ValidateCreate(ctx context.Context, n *v1alpha1.AcmeNamespace) (admission.Warnings, error) {
+	// Whatever exists already came first, also within the same second.
+	latest := n.DeepCopy()
+	latest.CreationTimestamp = metav1.Time{}
+	if _, err := w.admit(ctx, latest); err != nil {
+		return nil, err
+	}
+	return w.verifyAdmin(ctx, n)
+}
+
+// ValidateUpdate implements admission.Validator. An object that is being deleted is never held back:
+// whatever is wrong with it, its finalizer has to come off.
+func (w *webhook) ValidateUpdate(ctx context.Context, was, n *v1alpha1.AcmeNamespace) (admission.Warnings, error) {
+	if !n.DeletionTimestamp.IsZero() || was.Generation == n.Generation {
+		return nil, nil
+	}
+	answer, err := w.admit(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	warnings := quotaBelowUsage(n, answer.Hard)
+	if was.Spec.AdminUsername == n.Spec.AdminUsername {
+		return warnings, nil
+	}
+	more, err := w.verifyAdmin(ctx, n)
+	return append(warnings, more...), err
+}
+
+// ValidateDelete implements admission.Validator: it refuses nothing, and warns before a production
+// namespace goes that still has something running.
+func (w *webhook) ValidateDelete(ctx context.Context, n *v1alpha1.AcmeNamespace) (admission.Warnings, error) {
+	if n.Spec.DeploymentTier != common.TierProd || n.EffectiveDeletionPolicy() != v1alpha1.DeletionDelete || n.Status.NamespaceUID == "" {
+		return nil, nil
+	}
+	pods := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}
+	if err := w.live.List(ctx, pods, client.InNamespace(n.Spec.NamespaceName), client.Limit(1)); err != nil || len(pods.Items) == 0 {
+		return nil, nil //nolint:nilerr // A warning that cannot be computed is no reason to hold back a deletion.
+	}
+	count := int64(len(pods.Items))
+	if pods.RemainingItemCount != nil {
+		count += *pods.RemainingItemCount
+	}
+	return admission.Warnings{fmt.Sprintf(
+		"%d pod(s) in the production namespace %q are deleted with everything else in it; to keep it, set spec.deletionPolicy to Retain first",
+		count, n.Spec.NamespaceName)}, nil
+}
+
+// fields are the fields that the reasons of a refusal are about.
+var fields = map[string]*field.Path{
+	tenancy.ReasonNameProtected: field.NewPath("spec", "namespaceName"),
+	tenancy.ReasonNameTaken:     field.NewPath("spec", "namespaceName"),
+	tenancy.ReasonTierInvalid:   field.NewPath("spec", "deploymentTier"),
+	tenancy.ReasonQuotaInvalid:  field.NewPath("spec", "quota"),
+	tenancy.ReasonUnknownUser:   field.NewPath("spec", "adminUsername"),
+}
+
+// admit asks the rules that the loop asks, too. A Namespace that is still going away is no obstacle.
+func (w *webhook) admit(ctx context.Context, n *v1alpha1.AcmeNamespace) (tenancy.Answer, error) {
+	owned := func(o client.Object) bool {
+		return n.UID != "" && o.GetLabels()[names.LabelOwnerUID] == string(n.UID) ||
+			o.GetAnnotations()[names.AnnotationOwner] == tenancy.KindName+"/"+n.Name
+	}
+	answer, err := tenancy.Admit(ctx, w.cached, n, w.ProtectedNames, owned)
+	switch {
+	case err != nil:
+		return answer, err
+	case answer.Reason == "" || answer.Reason == tenancy.ReasonNamespaceTerminating:
+		return answer, nil
+	default:
+		return answer, refuse(n, answer.Refusal)
+	}
+}
+
+func refuse(n *v1alpha1.AcmeNamespace, r tenancy.Refusal) error {
+	return apierrors.NewInvalid(schema.GroupKind{Group: v1alpha1.GroupVersion.Group, Kind: "AcmeNamespace"}, n.Name,
+		field.ErrorList{field.Forbidden(fields[r.Reason], r.Message)})
+}
+
+// verifyAdmin denies a user whom the identity provider does not know; when it cannot be asked, the
+// object is admitted with a warning and the loop asks again.
+func (w *webhook) verifyAdmin(ctx context.Context, n *v1alpha1.AcmeNamespace) (admission.Warnings, error) {
+	user := n.Spec.AdminUsername
+	if w.Directory == nil || tenancy.IsServiceAccount(user) {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, identityBudget)
+	defer cancel()
+	known, err := w.Directory.Lookup(ctx, user)
+	switch {
+	case err != nil:
+		ctrl.LoggerFrom(ctx).Info("The identity provider could not be asked", "error", err.Error())
+		return admission.Warnings{fmt.Sprintf(
+			"the identity provider could not be asked for adminUsername %q; the object is admitted, and the question is asked again", user)}, nil
+	case !known:
+		return nil, refuse(n, tenancy.Refusal{Reason: tenancy.ReasonUnknownUser, Message: tenancy.UnknownUser(user)})
+	default:
+		return nil, nil
+	}
+}
+
+// quotaBelowUsage warns when a change leaves the namespace with less than it uses. Nothing is evicted;
+// nothing more can be started.
+func quotaBelowUsage(n *v1alpha1.AcmeNamespace, hard corev1.ResourceList) admission.Warnings {
+	if n.Status.Quota == nil {
+		return nil
+	}
+	var warnings admission.Warnings
+	for _, name := range slices.Sorted(maps.Keys(hard)) {
+		limit, used := hard[name], n.Status.Quota.Used[name]
+		if used.Cmp(limit) > 0 {
+			warnings = append(warnings, fmt.Sprintf(
+				"%s: the new limit is %s and %s is in use; nothing is stopped, and nothing more can be started", name, &limit, &used))
+		}
+	}
+	return warnings
+}

@@ -1,0 +1,297 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package acmenamespace_test
+
+import (
+	"context"
+	"errors"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	gomegatypes "github.com/onsi/gomega/types"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+	"github.com/acme/platform-operator/internal/testenv"
+)
+
+// refused wants the webhook's refusal, which names the field and says why.
+func refused(field, why string) gomegatypes.GomegaMatcher {
+	return And(
+		WithTransform(apierrors.IsInvalid, BeTrue()),
+		MatchError(ContainSubstring(`admission webhook "vacmenamespace.tenancy.acme.com" denied the request`)),
+		MatchError(HaveSuffix(field+": Forbidden: "+why)),
+	)
+}
+
+func tier(name common.TierName) func(*v1alpha1.AcmeNamespaceSpec) {
+	return func(s *v1alpha1.AcmeNamespaceSpec) { s.DeploymentTier = name }
+}
+
+func ending(policy v1alpha1.DeletionPolicy) func(*v1alpha1.AcmeNamespaceSpec) {
+	return func(s *v1alpha1.AcmeNamespaceSpec) { s.DeletionPolicy = policy }
+}
+
+var _ = Describe("Defaults", func() {
+	DescribeTable("of the tier and the deletion policy", func(wantTier common.TierName, want v1alpha1.DeletionPolicy, with ...func(*v1alpha1.AcmeNamespaceSpec)) {
+		n := team("defaulted", with...)
+		Expect(user.Create(ctx, n, client.DryRunAll)).To(Succeed())
+		Expect(n.Spec.DeploymentTier).To(Equal(wantTier))
+		Expect(n.Spec.DeletionPolicy).To(Equal(want))
+	},
+		Entry("nothing stated", common.TierDev, v1alpha1.DeletionPolicy("")),
+		Entry("stg", common.TierStg, v1alpha1.DeletionPolicy(""), tier("stg")),
+		Entry("prod is retained", common.TierProd, v1alpha1.DeletionRetain, tier("prod")),
+		Entry("prod that is to be deleted", common.TierProd, v1alpha1.DeletionDelete, tier("prod"), ending(v1alpha1.DeletionDelete)),
+		Entry("dev that is to be retained", common.TierDev, v1alpha1.DeletionRetain, tier("dev"), ending(v1alpha1.DeletionRetain)),
+	)
+
+	It("writes down that a namespace is retained when it is promoted to prod", func() {
+		n := created(team("promoted"))
+		Expect(update(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.DeploymentTier = "prod" })).To(Succeed())
+		Expect(n.Spec.DeletionPolicy).To(Equal(v1alpha1.DeletionRetain))
+	})
+})
+
+var _ = Describe("What cannot be had", func() {
+	It("is a name that exists, unless it is to be adopted", func() {
+		create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "app-existing"}})
+		// The webhook answers from a cache, which follows within moments.
+		Eventually(func() error { return user.Create(ctx, team("existing"), client.DryRunAll) }).Should(refused("spec.namespaceName",
+			`the Namespace "app-existing" exists and no AcmeNamespace owns it; choose another name, or set spec.adopt to true to take it over`))
+		n := created(team("existing", func(s *v1alpha1.AcmeNamespaceSpec) { s.Adopt = true }))
+
+		Expect(user.Create(ctx, team("second", inNamespace(n.Spec.NamespaceName), func(s *v1alpha1.AcmeNamespaceSpec) { s.Adopt = true }))).
+			To(refused("spec.namespaceName", `namespaceName "app-existing" belongs to the AcmeNamespace existing; choose another name`))
+	})
+
+	It("is a name that another one asks for, within the same second", func() {
+		fault := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.For("app-same") }})
+		defer fault.Heal()
+		create(team("z-same", inNamespace("app-same")))
+		Eventually(func() error { return user.Create(ctx, team("a-same", inNamespace("app-same")), client.DryRunAll) }).
+			Should(refused("spec.namespaceName", `namespaceName "app-same" belongs to the AcmeNamespace z-same; choose another name`))
+	})
+
+	DescribeTable("is a protected name", func(name, by string) {
+		Expect(user.Create(ctx, team("protected", inNamespace(name)))).To(refused("spec.namespaceName",
+			`namespaceName "`+name+`" is protected (by "`+by+`") and cannot be handed to a tenant; choose another name`))
+	},
+		Entry("of the configuration", "monitoring", "monitoring"),
+		Entry("of a pattern of the configuration", "infra-x", "infra-*"),
+		Entry("that is the operator's own", testenv.OperatorNamespace, testenv.OperatorNamespace),
+	)
+
+	It("is a quota that no ResourceQuota can hold, at the start and later", func() {
+		Expect(user.Create(ctx, team("quota", func(s *v1alpha1.AcmeNamespaceSpec) { s.Quota = amounts("cpu", "-1") }))).
+			To(refused("spec.quota", "spec.quota[cpu] is -1; it must not be negative"))
+		n := created(team("quota"))
+		Expect(update(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.Quota = amounts("pods", "0.5") })).
+			To(refused("spec.quota", "spec.quota[pods] is 500m; it must be a whole number"))
+	})
+
+	It("is a tier whose override is malformed", func() {
+		override := &v1alpha1.DeploymentTier{
+			ObjectMeta: metav1.ObjectMeta{Name: "stg"},
+			Spec: v1alpha1.DeploymentTierSpec{LimitRange: &v1alpha1.ContainerLimits{
+				Default: amounts("cpu", "1"), DefaultRequest: amounts("cpu", "2"),
+			}},
+		}
+		create(override)
+		DeferCleanup(func() { Expect(user.Delete(ctx, override)).To(Succeed()) })
+		Eventually(func() error { return user.Create(ctx, team("tier", tier("stg")), client.DryRunAll) }).Should(refused("spec.deploymentTier",
+			"the DeploymentTier stg is malformed: limitRange.defaultRequest[cpu] is 2, more than limitRange.default[cpu], 1"))
+		n := created(team("tier"))
+		Expect(update(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.DeploymentTier = "stg" })).To(refused("spec.deploymentTier",
+			"the DeploymentTier stg is malformed: limitRange.defaultRequest[cpu] is 2, more than limitRange.default[cpu], 1"))
+	})
+
+	It("is an administrator whom nobody knows, at the start and later", func() {
+		const why = `adminUsername "nobody" is not known to the identity provider; give the name exactly as it has it`
+		nobody := func(s *v1alpha1.AcmeNamespaceSpec) { s.AdminUsername = "nobody" }
+		Expect(user.Create(ctx, team("admin", nobody))).To(refused("spec.adminUsername", why))
+		n := created(team("admin"))
+		Expect(update(n, func(n *v1alpha1.AcmeNamespace) { nobody(&n.Spec) })).To(refused("spec.adminUsername", why))
+	})
+})
+
+var _ = Describe("The identity provider", func() {
+	const unasked = `the identity provider could not be asked for adminUsername "sam"; the object is admitted, and the question is asked again`
+
+	It("that is broken holds nothing back, but for a warning", func() {
+		people.answer(func(context.Context) error { return errors.New("canary") })
+		create(team("broken"))
+		Expect(warned.Take()).To(Equal([]string{unasked}))
+	})
+
+	It("that does not answer holds nothing back, after three seconds", func() {
+		people.answer(func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		create(team("hanging"))
+		Expect(warned.Take()).To(Equal([]string{unasked}))
+	})
+
+	It("is not asked for service accounts, nor again when the administrator stays", func() {
+		people.answer(func(context.Context) error { return errors.New("not to be asked") })
+		create(team("robot", func(s *v1alpha1.AcmeNamespaceSpec) { s.AdminUsername = "system:serviceaccount:ci:deployer" }))
+		Expect(warned.Take()).To(BeEmpty())
+		people.answer(nil)
+		n := created(team("stays"))
+		people.answer(func(context.Context) error { return errors.New("not to be asked") })
+		Expect(update(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.AdminGroups = []string{"ops"} })).To(Succeed())
+		Expect(warned.Take()).To(BeEmpty())
+	})
+})
+
+var _ = Describe("Warnings", func() {
+	It("say that production with something running is about to be deleted", func() {
+		for _, tc := range []struct {
+			name string
+			with []func(*v1alpha1.AcmeNamespaceSpec)
+			pods int
+			want string
+		}{
+			{
+				"warn-delete",
+				[]func(*v1alpha1.AcmeNamespaceSpec){tier("prod"), ending(v1alpha1.DeletionDelete)},
+				3,
+				`3 pod(s) in the production namespace "app-warn-delete" are deleted with everything else in it; to keep it, set spec.deletionPolicy to Retain first`,
+			},
+			{"warn-empty", []func(*v1alpha1.AcmeNamespaceSpec){tier("prod"), ending(v1alpha1.DeletionDelete)}, 0, ""},
+			{"warn-retain", []func(*v1alpha1.AcmeNamespaceSpec){tier("prod")}, 1, ""},
+			{"warn-stg", []func(*v1alpha1.AcmeNamespaceSpec){tier("stg")}, 1, ""},
+		} {
+			n := created(team(tc.name, tc.with...))
+			for range tc.pods {
+				create(pod(n.Spec.NamespaceName))
+			}
+			warned.Take()
+			Expect(user.Delete(ctx, n, client.DryRunAll)).To(Succeed())
+			var want []string
+			if tc.want != "" {
+				want = []string{tc.want}
+			}
+			Expect(warned.Take()).To(Equal(want), tc.name)
+		}
+	})
+
+	It("say that a quota is less than what is in use", func() {
+		n := created(team("shrinking"))
+		rq := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "app-shrinking", Name: "dev"}}
+		Expect(reload(rq)).To(Succeed())
+		rq.Status = corev1.ResourceQuotaStatus{Hard: rq.Spec.Hard, Used: amounts("cpu", "4", "memory", "1Gi", "pods", "3")}
+		Expect(user.Status().Update(ctx, rq)).To(Succeed())
+		Eventually(func() *v1alpha1.QuotaStatus { _ = reload(n); return n.Status.Quota }).ShouldNot(BeNil())
+		Expect(update(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.Quota = amounts("cpu", "2", "pods", "3") })).To(Succeed())
+		Expect(warned.Take()).To(Equal([]string{"cpu: the new limit is 2 and 4 is in use; nothing is stopped, and nothing more can be started"}))
+	})
+})
+
+var _ = Describe("An object that is being deleted", func() {
+	It("is never held back, whatever is wrong with it", func() {
+		n := team("leaving")
+		n.Finalizers = []string{"example.org/later"}
+		created(n)
+		Expect(user.Delete(ctx, n)).To(Succeed())
+		Expect(update(n, func(n *v1alpha1.AcmeNamespace) {
+			n.Spec.AdminUsername, n.Spec.Quota = "nobody", amounts("cpu", "-1")
+		})).To(Succeed())
+		Expect(update(n, func(n *v1alpha1.AcmeNamespace) { n.Finalizers = nil })).To(Succeed())
+	})
+})
+
+var _ = Describe("An object that became wrong", func() {
+	It("can still be labelled, annotated and deleted", func() {
+		override := &v1alpha1.DeploymentTier{
+			ObjectMeta: metav1.ObjectMeta{Name: "stg"},
+			Spec:       v1alpha1.DeploymentTierSpec{Quota: amounts("cpus", "1")},
+		}
+		n := created(team("wronged", tier("stg"), ending(v1alpha1.DeletionRetain)))
+		create(override)
+		DeferCleanup(func() { Expect(user.Delete(ctx, override)).To(Succeed()) })
+		Eventually(func() error { return user.Create(ctx, team("wronged-too", tier("stg")), client.DryRunAll) }).ShouldNot(Succeed())
+		Expect(update(n, func(n *v1alpha1.AcmeNamespace) {
+			n.Annotations = map[string]string{"platform.acme.com/paused": "false"}
+		})).To(Succeed())
+		Expect(user.Delete(ctx, n)).To(Succeed())
+		Eventually(func() bool { return apierrors.IsNotFound(reload(n)) }).Should(BeTrue())
+	})
+})
+
+var _ = Describe("A dry run", func() {
+	It("leaves nothing behind", func() {
+		n := team("dry")
+		Expect(user.Create(ctx, n, client.DryRunAll)).To(Succeed())
+		Expect(apierrors.IsNotFound(reload(team("dry")))).To(BeTrue())
+		Consistently(func() bool {
+			return apierrors.IsNotFound(reload(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "app-dry"}}))
+		}).Should(BeTrue())
+		n = created(team("dry"))
+		version := n.ResourceVersion
+		Expect(user.Patch(ctx, n.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"deploymentTier":"prod"}}`)), client.DryRunAll)).To(Succeed())
+		Expect(user.Delete(ctx, n.DeepCopy(), client.DryRunAll)).To(Succeed())
+		Expect(reload(n)).To(Succeed())
+		Expect(n.ResourceVersion).To(Equal(version))
+	})
+})
+
+var _ = Describe("The name of a retained namespace", func() {
+	It("is free for the one who left it, and for nobody else", func() {
+		n := created(team("returning", ending(v1alpha1.DeletionRetain)))
+		Expect(user.Delete(ctx, n)).To(Succeed())
+		Eventually(func() bool { return apierrors.IsNotFound(reload(n)) }).Should(BeTrue())
+		Eventually(func() error { return user.Create(ctx, team("heir", inNamespace("app-returning")), client.DryRunAll) }).
+			Should(MatchError(ContainSubstring("no AcmeNamespace owns it")))
+		created(team("returning"))
+	})
+})
+
+var _ = Describe("While the webhook is away", Serial, func() {
+	It("everything is admitted, and the loop gives the answer later", func() {
+		op.Stop()
+		n := team("away", inNamespace("monitoring"))
+		create(n)
+		Expect(n.Spec.DeploymentTier).To(Equal(common.TierDev), "by the schema")
+		op.Start()
+		Eventually(func() bool {
+			_ = reload(n)
+			c := meta.FindStatusCondition(n.Status.Conditions, "Ready")
+			return c != nil && c.Reason == "NameProtected"
+		}).Should(BeTrue())
+	})
+})
+
+func pod(namespace string) *corev1.Pod {
+	yes, no := true, false
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "pod-"},
+		Spec: corev1.PodSpec{
+			SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: &yes, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
+			Containers: []corev1.Container{{Name: "main", Image: "registry.acme.com/app:v1", SecurityContext: &corev1.SecurityContext{
+				AllowPrivilegeEscalation: &no, Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+			}}},
+		},
+	}
+}

@@ -1,0 +1,81 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package crontab is the webhook of CronTabs. It tells at once what the loop would tell a moment later in the status:
+// that a schedule or a time zone makes no sense. Only what the schema cannot say is here.
+package crontab
+
+import (
+	"context"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
+	"github.com/acme/platform-operator/internal/schedule"
+)
+
+// +kubebuilder:webhook:path=/validate-batch-acme-com-v1alpha1-crontab,mutating=false,failurePolicy=ignore,sideEffects=None,groups=batch.acme.com,resources=crontabs,verbs=create;update,versions=v1alpha1,name=vcrontab.batch.acme.com,admissionReviewVersions=v1,timeoutSeconds=5
+
+// Register adds the webhook to the manager.
+func Register(mgr ctrl.Manager) error {
+	return ctrl.NewWebhookManagedBy(mgr, &v1alpha1.CronTab{}).WithValidator(webhook{}).Complete()
+}
+
+type webhook struct{}
+
+// ValidateCreate implements admission.Validator.
+func (webhook) ValidateCreate(_ context.Context, c *v1alpha1.CronTab) (admission.Warnings, error) {
+	return validate(c)
+}
+
+// ValidateUpdate implements admission.Validator. An object that is being deleted is never held back: whatever is
+// wrong with it, its finalizer has to come off.
+func (webhook) ValidateUpdate(_ context.Context, was, c *v1alpha1.CronTab) (admission.Warnings, error) {
+	if !c.DeletionTimestamp.IsZero() || was.Generation == c.Generation {
+		return nil, nil
+	}
+	return validate(c)
+}
+
+// ValidateDelete implements admission.Validator. The webhook is not called for it.
+func (webhook) ValidateDelete(context.Context, *v1alpha1.CronTab) (admission.Warnings, error) {
+	return nil, nil
+}
+
+// validate reads the schedule as the loop does, but for what H stands for.
+func validate(c *v1alpha1.CronTab) (admission.Warnings, error) {
+	spec := c.Spec
+	var errs field.ErrorList
+	if _, err := schedule.Parse("@daily", spec.TimeZone, ""); err != nil {
+		errs = append(errs, field.Invalid(field.NewPath("spec", "timeZone"), spec.TimeZone, err.Error()))
+	}
+	s, err := schedule.Parse(spec.CronSpec, "", string(c.UID))
+	if err != nil {
+		errs = append(errs, field.Invalid(field.NewPath("spec", "cronSpec"), spec.CronSpec, err.Error()))
+	}
+	if len(errs) > 0 {
+		return nil, apierrors.NewInvalid(schema.GroupKind{Group: v1alpha1.GroupVersion.Group, Kind: "CronTab"}, c.Name, errs)
+	}
+	if s.NeverFires() {
+		return admission.Warnings{"spec.cronSpec " + strings.TrimSpace(spec.CronSpec) + " never fires: there is no such day"}, nil
+	}
+	return nil, nil
+}

@@ -1,0 +1,85 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package crontab
+
+import (
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
+)
+
+func cronTab(spec, zone string, generation int64) *v1alpha1.CronTab {
+	return &v1alpha1.CronTab{
+		ObjectMeta: metav1.ObjectMeta{Name: "t", Generation: generation},
+		Spec:       v1alpha1.CronTabSpec{CronSpec: spec, TimeZone: zone},
+	}
+}
+
+func TestValidate(t *testing.T) {
+	for _, tc := range []struct {
+		reason, spec, zone string
+		refused            []string // what the refusal names
+		warned             string
+	}{
+		{"well", "5 0 * * *", "Europe/Berlin", nil, ""},
+		{"the default zone", "H H * * *", "", nil, ""},
+		{"never", "0 0 30 2 *", "", nil, "spec.cronSpec 0 0 30 2 * never fires"},
+		{"an unknown zone", "5 0 * * *", "Europe/Bielefeld", []string{"spec.timeZone", `there is no time zone "Europe/Bielefeld"`, `such as "Europe/Berlin"`}, ""},
+		{"the machine's zone", "5 0 * * *", "Local", []string{"spec.timeZone", "would depend on the machine"}, ""},
+		{"an hour that is none", "5 24 * * *", "", []string{"spec.cronSpec", `hour "24"`, "want 0-23"}, ""},
+		{"a range that runs backwards", "5 0 * * FRI-MON", "", []string{"spec.cronSpec", "day of week", "runs backwards"}, ""},
+		{"both wrong", "5 24 * * *", "Mars", []string{"spec.cronSpec", "spec.timeZone"}, ""},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			warnings, err := webhook{}.ValidateCreate(t.Context(), cronTab(tc.spec, tc.zone, 1))
+			if (err != nil) != (tc.refused != nil) || (err != nil && !apierrors.IsInvalid(err)) {
+				t.Fatalf("error %v", err)
+			}
+			for _, part := range tc.refused {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("%v does not say %q", err, part)
+				}
+			}
+			if got := strings.Join(warnings, ""); (got == "") != (tc.warned == "") || !strings.Contains(got, tc.warned) {
+				t.Errorf("warned %q, want %q", got, tc.warned)
+			}
+		})
+	}
+}
+
+func TestUpdates(t *testing.T) {
+	bad := func(generation int64) *v1alpha1.CronTab { return cronTab("5 24 * * *", "", generation) }
+	if _, err := (webhook{}).ValidateUpdate(t.Context(), bad(1), bad(2)); err == nil {
+		t.Error("a bad change is let in")
+	}
+	if _, err := (webhook{}).ValidateUpdate(t.Context(), bad(1), bad(1)); err != nil {
+		t.Errorf("a change of metadata is held back: %v", err)
+	}
+	deleted := bad(2)
+	deleted.DeletionTimestamp = &metav1.Time{}
+	deleted.DeletionTimestamp.Time = deleted.DeletionTimestamp.AddDate(2026, 0, 0)
+	if _, err := (webhook{}).ValidateUpdate(t.Context(), bad(1), deleted); err != nil {
+		t.Errorf("an object that is being deleted is held back: %v", err)
+	}
+	if _, err := (webhook{}).ValidateDelete(t.Context(), bad(1)); err != nil {
+		t.Errorf("a deletion is held back: %v", err)
+	}
+}

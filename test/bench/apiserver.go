@@ -1,0 +1,93 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// requestsOn is how many requests the API server has counted on a resource, its status included, and for the creation
+// of Jobs. Reads of many objects are not in it: they belong to the start of a client, not to a run.
+func (c *cluster) requestsOn(ctx context.Context, resource string) (float64, error) {
+	text, err := c.rest.Get().AbsPath("/metrics").DoRaw(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("reading the API server's metrics: %w", err)
+	}
+	return countRequests(text, resource)
+}
+
+func countRequests(text []byte, resource string) (float64, error) {
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
+	if err != nil {
+		return 0, fmt.Errorf("reading the API server's metrics: %w", err)
+	}
+	n := 0.0
+	for _, m := range families["apiserver_request_total"].GetMetric() {
+		have := labelsOf(m)
+		verb := have["verb"]
+		creates := have["resource"] == "jobs" && have["subresource"] == "" && (verb == "POST" || verb == "APPLY")
+		if creates || have["resource"] == resource && verb != "LIST" && verb != "WATCH" {
+			n += m.GetCounter().GetValue()
+		}
+	}
+	return n, nil
+}
+
+func labelsOf(m *dto.Metric) map[string]string {
+	have := map[string]string{}
+	for _, l := range m.GetLabel() {
+		have[l.GetName()] = l.GetValue()
+	}
+	return have
+}
+
+// quietRequests gives the count once it has not changed for a while.
+func (b *bench) quietRequests(ctx context.Context, resource string) (float64, error) {
+	var last float64
+	since := time.Now()
+	err := poll(ctx, "nothing is asked about "+resource+" any more", time.Second, func(ctx context.Context) (bool, error) {
+		now, err := b.requestsOn(ctx, resource)
+		if err != nil {
+			return false, err
+		}
+		if now != last {
+			last, since = now, time.Now()
+		}
+		return time.Since(since) > 3*quiet, nil
+	})
+	return last, err
+}
+
+// memoryOf is the resident memory of one of the cluster's processes, in MiB.
+func (b *bench) memoryOf(component string) (float64, error) {
+	pid, err := os.ReadFile(b.path(".cluster", clusterName, "pids", component))
+	if err != nil {
+		return 0, fmt.Errorf("finding the process %s: %w", component, err)
+	}
+	m, err := memoryOfProcess(strings.TrimSpace(string(pid)))
+	return m.Resident, err
+}

@@ -1,0 +1,55 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import "testing"
+
+func TestCountRequests(t *testing.T) {
+	const text = `
+# TYPE apiserver_request_total counter
+apiserver_request_total{resource="crontabs",subresource="",verb="PATCH",code="200"} 1
+apiserver_request_total{resource="crontabs",subresource="status",verb="PATCH",code="200"} 20
+apiserver_request_total{resource="crontabs",subresource="",verb="WATCH",code="200"} 300
+apiserver_request_total{resource="crontabs",subresource="",verb="LIST",code="200"} 300
+apiserver_request_total{resource="jobs",subresource="",verb="APPLY",code="201"} 4000
+apiserver_request_total{resource="jobs",subresource="",verb="POST",code="201"} 50000
+apiserver_request_total{resource="jobs",subresource="status",verb="PUT",code="200"} 300
+apiserver_request_total{resource="pods",subresource="",verb="POST",code="201"} 300
+`
+	if got, err := countRequests([]byte(text), "crontabs"); err != nil || got != 54021 {
+		t.Errorf("counted %v, error %v; want 54021", got, err)
+	}
+	if _, err := countRequests([]byte("no metrics {"), "crontabs"); err == nil {
+		t.Error("what cannot be read is counted")
+	}
+}
+
+func TestJudge(t *testing.T) {
+	r := &cronResult{MostWithH: 61}
+	r.CronTab.DelaySeconds, r.CronJob.DelaySeconds = percentiles{P50: 1, P99: 3}, percentiles{P50: 2, P99: 2}
+	r.judge()
+	var ok []bool
+	for _, a := range r.Aims {
+		ok = append(ok, a.OK)
+	}
+	if len(ok) != 3 || !ok[0] || ok[1] || ok[2] {
+		t.Errorf("aims %+v", r.Aims)
+	}
+	if n := (&report{CronTabs: r}).missed(); n != 2 {
+		t.Errorf("%d aims are missed, want 2", n)
+	}
+}

@@ -1,0 +1,175 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Command bench measures the operator on a local cluster of its own, against a raw client that does the
+// same work: throughput, time to Ready, requests, memory, restart. See README.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/acme/platform-operator/hack/cluster/localcluster"
+)
+
+// benchmarks is the table of what can be measured. A kind joins it with a file of its own.
+var benchmarks = []subject{acmeNamespaces}
+
+// others are the benchmarks that measure something else than how fast children are made. Each fills its
+// part of the report, and prints it.
+var others = []struct {
+	name string
+	run  func(ctx context.Context, l *lab, r *report) error
+}{
+	{configWatcher, func(ctx context.Context, l *lab, r *report) (err error) {
+		if r.Watchers, err = measureWatchers(ctx, l); err == nil {
+			r.Watchers.show(l.out)
+		}
+		return err
+	}},
+	{cronTabName, func(ctx context.Context, l *lab, r *report) (err error) {
+		if r.CronTabs, err = measureCronTabs(ctx, l); err == nil {
+			r.CronTabs.show(l.out)
+		}
+		return err
+	}},
+}
+
+// options is what the command line says.
+type options struct {
+	only, out, operator                                          string
+	keep, strict                                                 bool
+	count, warmUp, rounds, workers, secrets, replicas, schedules int
+	names                                                        []string
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Stdout, os.Args[1:])
+	stop()
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "error: %v\n", err)
+		if failed := (*localcluster.ComponentError)(nil); errors.As(err, &failed) {
+			fmt.Fprintf(os.Stderr, "\nthe end of %s:\n%s\n", failed.Log, failed.Tail)
+		}
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, out io.Writer, args []string) error {
+	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	ctrl.SetLogger(logr.Discard())
+	l, err := newLab(o, out)
+	if err != nil {
+		return err
+	}
+	r := newReport(l)
+	if err := r.measure(ctx, l); err != nil {
+		return err
+	}
+	if err := r.write(l.path(o.out)); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "written to %s\n", o.out)
+	if missed := r.missed(); o.strict && missed > 0 {
+		return fmt.Errorf("%d aims are missed", missed)
+	}
+	return nil
+}
+
+// measure runs the benchmarks that are asked for.
+func (r *report) measure(ctx context.Context, l *lab) error {
+	for _, s := range benchmarks {
+		if !slices.Contains(l.names, s.name) {
+			continue
+		}
+		result, err := measure(ctx, l, s)
+		if err != nil {
+			return fmt.Errorf("measuring %s: %w", s.name, err)
+		}
+		r.Benchmarks = append(r.Benchmarks, result)
+		result.print(l.out)
+	}
+	for _, other := range others {
+		if !slices.Contains(l.names, other.name) {
+			continue
+		}
+		if err := other.run(ctx, l, r); err != nil {
+			return fmt.Errorf("measuring %s: %w", other.name, err)
+		}
+	}
+	return nil
+}
+
+// parse reads the command line. A word or a name that means nothing is an error.
+func parse(args []string) (options, error) {
+	var o options
+	var known []string
+	for _, s := range benchmarks {
+		known = append(known, s.name)
+	}
+	for _, other := range others {
+		known = append(known, other.name)
+	}
+	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
+	fs.StringVar(&o.only, "only", strings.Join(known, ","), "Benchmarks to run, comma-separated.")
+	fs.StringVar(&o.out, "out", "dist/bench.json", "File for the result as JSON, relative to the repository.")
+	fs.StringVar(&o.operator, "operator", "", "Binary of the operator to measure. Default: built from the sources.")
+	fs.BoolVar(&o.keep, "keep", false, "Keep the last cluster, .cluster/bench. The next run removes it.")
+	fs.BoolVar(&o.strict, "strict", false, "Fail when an aim is missed.")
+	fs.IntVar(&o.count, "count", 500, "Objects in a round.")
+	fs.IntVar(&o.warmUp, "warm-up", 50, "Objects before each round that do not count.")
+	fs.IntVar(&o.rounds, "rounds", 3, "Rounds, each on a new cluster.")
+	fs.IntVar(&o.workers, "workers", 10, "Workers of the raw client, and of the client that creates objects.")
+	fs.IntVar(&o.secrets, "secrets", 5000, "Unrelated Secrets of 20 KiB.")
+	fs.IntVar(&o.replicas, "replicas", 1, "Pods of each Deployment that ConfigWatchers restart.")
+	fs.IntVar(&o.schedules, "schedules", 1000, "Schedules that fire at the same minute.")
+	if err := fs.Parse(args); err != nil {
+		return o, err
+	}
+	if fs.NArg() > 0 {
+		return o, fmt.Errorf("unexpected %q", fs.Arg(0))
+	}
+	for flagName, n := range map[string]int{"count": o.count, "warm-up": o.warmUp, "rounds": o.rounds, "workers": o.workers, "schedules": o.schedules} {
+		if n < 1 {
+			return o, fmt.Errorf("--%s must be at least 1", flagName)
+		}
+	}
+	o.names = strings.Split(o.only, ",")
+	for _, name := range o.names {
+		if !slices.Contains(known, name) {
+			return o, fmt.Errorf("there is no benchmark %q; there are: %s", name, strings.Join(known, ", "))
+		}
+	}
+	return o, nil
+}

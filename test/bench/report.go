@@ -1,0 +1,238 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/acme/platform-operator/hack/cluster/binaries"
+)
+
+// report is the JSON file.
+type report struct {
+	Time       time.Time `json:"time"`
+	CPUs       int       `json:"cpus"`
+	Go         string    `json:"go"`
+	Kubernetes string    `json:"kubernetes"`
+	Benchmarks []*result `json:"benchmarks"`
+	// Watchers is the benchmark of ConfigWatchers, which is of another kind.
+	Watchers *watcherResult `json:"configWatcher,omitempty"`
+	// CronTabs is the benchmark of schedules; not there when it was not run.
+	CronTabs *cronResult `json:"crontab,omitempty"`
+}
+
+// result is what was found about one kind. Seconds are of this machine; the ratio is what compares.
+type result struct {
+	Name    string  `json:"name"`
+	Objects int     `json:"objects"`
+	WarmUp  int     `json:"warmUpObjects"`
+	Workers int     `json:"workers"`
+	Rounds  []round `json:"rounds"`
+	// Ratio is the median of the rounds' operator / raw client.
+	Ratio float64 `json:"ratio"`
+	// CPURatio is the same of the processor time that cluster, operator and bench used together. Other
+	// load on the machine does not change it.
+	CPURatio float64 `json:"cpuRatio"`
+	// ReadySeconds are over the objects of all rounds.
+	ReadySeconds percentiles `json:"readySeconds"`
+	// RequestsPerObject are those of the round with the most.
+	RequestsPerObject requests `json:"requestsPerObject"`
+	// CPUMillisPerObject is the operator's processor time, of the round with the most.
+	CPUMillisPerObject float64 `json:"cpuMillisPerObject"`
+	// MemoryMiB is that of the round with the highest peak, when all objects were Ready.
+	MemoryMiB memory        `json:"memoryMiB"`
+	Restart   restartResult `json:"restart"`
+	Secrets   secretsResult `json:"secrets"`
+	Aims      []aim         `json:"aims"`
+
+	aims aims
+}
+
+type round struct {
+	RawFirst           bool     `json:"rawFirst"`
+	RawSeconds         float64  `json:"rawSeconds"`
+	OperatorSeconds    float64  `json:"operatorSeconds"`
+	Ratio              float64  `json:"ratio"`
+	RawLoad            load     `json:"rawLoad"`
+	OperatorLoad       load     `json:"operatorLoad"`
+	CPURatio           float64  `json:"cpuRatio"`
+	RequestsPerObject  requests `json:"requestsPerObject"`
+	CPUMillisPerObject float64  `json:"cpuMillisPerObject"`
+	MemoryMiB          memory   `json:"memoryMiB"`
+
+	watch *stopwatch
+}
+
+type percentiles struct {
+	P50 float64 `json:"p50"`
+	P99 float64 `json:"p99"`
+}
+
+type restartResult struct {
+	// Seconds from the start of the process until it has looked at every object and its queue is empty.
+	Seconds float64 `json:"seconds"`
+	// Writes are all write requests of the process, up to the end of the measurement.
+	Writes float64 `json:"writes"`
+	// MemoryMiB is that of the restarted process, when it was idle.
+	MemoryMiB memory `json:"memoryMiB"`
+}
+
+type secretsResult struct {
+	Secrets   int     `json:"secrets"`
+	GrowthMiB float64 `json:"growthMiB"`
+}
+
+// aims are the most that a kind may take. That a restart writes nothing holds for every kind.
+type aims struct{ ratio, requests, residentMiB, growthMiB float64 }
+
+// aim is one of them, and what was found.
+type aim struct {
+	Name string  `json:"name"`
+	Most float64 `json:"most"`
+	Got  float64 `json:"got"`
+	OK   bool    `json:"ok"`
+}
+
+func newReport(l *lab) *report {
+	version, err := binaries.KubernetesVersion(l.root)
+	if err != nil {
+		version = "unknown"
+	}
+	return &report{Time: time.Now().UTC(), CPUs: runtime.NumCPU(), Go: runtime.Version(), Kubernetes: version}
+}
+
+// sumUp derives from the rounds what is said about all of them.
+func (r *result) sumUp() {
+	var times []time.Duration
+	var ratios, cpuRatios []float64
+	for _, one := range r.Rounds {
+		ratios, cpuRatios = append(ratios, one.Ratio), append(cpuRatios, one.CPURatio)
+		times = append(times, one.watch.times()...)
+		if one.RequestsPerObject.Total > r.RequestsPerObject.Total {
+			r.RequestsPerObject = one.RequestsPerObject
+		}
+		r.CPUMillisPerObject = max(r.CPUMillisPerObject, one.CPUMillisPerObject)
+		if one.MemoryMiB.Peak > r.MemoryMiB.Peak {
+			r.MemoryMiB = one.MemoryMiB
+		}
+	}
+	slices.Sort(times)
+	r.Ratio, r.CPURatio = median(ratios), median(cpuRatios)
+	r.ReadySeconds = percentiles{P50: percentile(times, 50).Seconds(), P99: percentile(times, 99).Seconds()}
+	for _, a := range []aim{
+		{Name: "time of the operator / raw client", Most: r.aims.ratio, Got: r.Ratio},
+		{Name: "requests per object", Most: r.aims.requests, Got: r.RequestsPerObject.Total},
+		{Name: "writes after a restart", Most: 0, Got: r.Restart.Writes},
+		{Name: "resident memory at its peak, MiB", Most: r.aims.residentMiB, Got: max(r.MemoryMiB.Peak, r.Restart.MemoryMiB.Peak)},
+		{Name: "growth by unrelated Secrets, MiB", Most: r.aims.growthMiB, Got: r.Secrets.GrowthMiB},
+	} {
+		a.OK = a.Got <= a.Most
+		r.Aims = append(r.Aims, a)
+	}
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 0 {
+		return (sorted[middle-1] + sorted[middle]) / 2
+	}
+	return sorted[middle]
+}
+
+// print writes the tables.
+func (r *result) print(out io.Writer) {
+	fmt.Fprintf(out, "\n%s, %d objects\n\n", r.Name, r.Objects)
+	table(out, tabwriter.AlignRight, func(row func(string, ...any)) {
+		row("round\traw client\toperator\tratio\tprocessor time\tratio\tload by others\t")
+		for i, one := range r.Rounds {
+			raw, op := one.RawLoad, one.OperatorLoad
+			row("%d\t%.1f s\t%.1f s\t%.2f\t%.1f s, %.1f s\t%.2f\t%.0f %%, %.0f %%\t", i+1, one.RawSeconds, one.OperatorSeconds, one.Ratio,
+				raw.CPUSeconds, op.CPUSeconds, one.CPURatio, 100*raw.Others, 100*op.Others)
+		}
+	})
+	table(out, 0, func(row func(string, ...any)) {
+		row("  creation to Ready\tp50 %.2f s, p99 %.2f s", r.ReadySeconds.P50, r.ReadySeconds.P99)
+		q := r.RequestsPerObject
+		row("  requests per object\t%.2f: apply %.2f, patch %.2f, delete %.2f, events %.2f, get %.2f",
+			q.Total, q.Apply, q.Patch, q.Delete, q.Events, q.Get)
+		row("  processor time per object\t%.1f ms", r.CPUMillisPerObject)
+		row("  resident memory\t%.0f MiB, at its peak %.0f MiB", r.MemoryMiB.Resident, r.MemoryMiB.Peak)
+		m := r.Restart.MemoryMiB
+		row("  restart\tidle after %.2f s, %.0f writes, %.0f MiB, at its peak %.0f MiB", r.Restart.Seconds, r.Restart.Writes, m.Resident, m.Peak)
+		row("  %d Secrets of %d KiB\tmemory %+.1f MiB", r.Secrets.Secrets, secretSize>>10, r.Secrets.GrowthMiB)
+	})
+	printAims(out, r.Aims)
+}
+
+// printAims writes what was aimed at and what was found.
+func printAims(out io.Writer, aims []aim) {
+	table(out, 0, func(row func(string, ...any)) {
+		for _, a := range aims {
+			verdict := "ok"
+			if !a.OK {
+				verdict = "MISSED"
+			}
+			row("  %s\t%s\t%.3g, at most %g", verdict, a.Name, a.Got, a.Most)
+		}
+	})
+}
+
+// table aligns the columns of rows, which tabs separate, and ends with an empty line.
+func table(out io.Writer, flags uint, fill func(row func(format string, args ...any))) {
+	t := tabwriter.NewWriter(out, 0, 0, 3, ' ', flags)
+	fill(func(format string, args ...any) { fmt.Fprintf(t, format+"\n", args...) })
+	_ = t.Flush() // what cannot be printed cannot be reported either
+	fmt.Fprintln(out)
+}
+
+// missed is how many aims are missed.
+func (r *report) missed() int {
+	var all []aim
+	for _, b := range r.Benchmarks {
+		all = append(all, b.Aims...)
+	}
+	if r.Watchers != nil {
+		all = append(all, r.Watchers.Aims...)
+	}
+	if r.CronTabs != nil {
+		all = append(all, r.CronTabs.Aims...)
+	}
+	return len(slices.DeleteFunc(all, func(a aim) bool { return a.OK }))
+}
+
+func (r *report) write(path string) error {
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	if err := os.WriteFile(path, append(data, '\n'), 0o644); err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	return nil
+}

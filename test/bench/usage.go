@@ -1,0 +1,103 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// userHz is the unit of processor times under /proc; Linux shows it to programs as 100 a second.
+const userHz = 100
+
+// usage is how much processor time has been used up to a moment, in seconds.
+type usage struct {
+	at time.Time
+	// all is that of everything on the machine, ours that of the cluster, the operator and the bench.
+	all, ours float64
+}
+
+// load is what happened on the processors between two readings.
+type load struct {
+	// CPUSeconds is the processor time of the cluster, the operator and the bench.
+	CPUSeconds float64 `json:"cpuSeconds"`
+	// Others is the share of the machine's processors, 0 to 1, that everything else had.
+	Others float64 `json:"others"`
+}
+
+func (u usage) since(before usage) load {
+	available := u.at.Sub(before.at).Seconds() * float64(runtime.NumCPU())
+	ours := u.ours - before.ours
+	return load{CPUSeconds: ours, Others: max(0, (u.all-before.all-ours)/available)}
+}
+
+// usage reads the processor times. The operator may be nil.
+func (b *bench) usage(operator *process) (usage, error) {
+	u := usage{at: time.Now()}
+	pids := []string{strconv.Itoa(os.Getpid())}
+	if operator != nil {
+		pids = append(pids, strconv.Itoa(operator.cmd.Process.Pid))
+	}
+	files, err := filepath.Glob(b.path(".cluster", clusterName, "pids", "*"))
+	if err != nil {
+		return u, err
+	}
+	for _, file := range files {
+		pid, err := os.ReadFile(file)
+		if err != nil {
+			return u, fmt.Errorf("finding the cluster's processes: %w", err)
+		}
+		pids = append(pids, string(pid))
+	}
+	for _, pid := range pids {
+		// The name, in parentheses, may hold anything; user and system time are the 12th and 13th after it.
+		ticks, err := readTicks(filepath.Join("/proc", pid, "stat"), ") ", 11, 12)
+		if err != nil {
+			return u, err
+		}
+		u.ours += ticks
+	}
+	// user, nice, system; then idle and waiting, which do not count; irq, softirq, stolen.
+	u.all, err = readTicks("/proc/stat", "cpu ", 0, 1, 2, 5, 6, 7)
+	return u, err
+}
+
+// readTicks adds up fields of the first line of a file, counted from what stands last before them.
+func readTicks(path, before string, fields ...int) (seconds float64, err error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return 0, fmt.Errorf("reading processor times: %w", err)
+	}
+	line, _, _ := strings.Cut(string(data), "\n")
+	words := strings.Fields(line[strings.LastIndex(line, before)+len(before):])
+	for _, i := range fields {
+		if i >= len(words) {
+			return 0, fmt.Errorf("reading processor times: %s has only %d fields", path, len(words))
+		}
+		ticks, err := strconv.ParseFloat(words[i], 64)
+		if err != nil {
+			return 0, fmt.Errorf("reading processor times: %w", err)
+		}
+		seconds += ticks / userHz
+	}
+	return seconds, nil
+}

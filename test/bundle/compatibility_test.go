@@ -1,0 +1,117 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package bundle
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/crdify/pkg/config"
+	"sigs.k8s.io/crdify/pkg/runner"
+)
+
+// additions is how OLM v1 judges the change of a CRD before it upgrades: whatever could make an object invalid
+// that was valid, or lose a field, is an error, and so is what it cannot judge, such as a changed CEL rule.
+// Descriptions may change, and a list of values may get longer.
+var additions = &config.Config{
+	Conversion:           config.ConversionPolicyIgnore,
+	UnhandledEnforcement: config.EnforcementPolicyError,
+	Validations: []config.ValidationConfig{
+		{Name: "description", Enforcement: config.EnforcementPolicyNone},
+		{Name: "enum", Enforcement: config.EnforcementPolicyError, Configuration: map[string]any{"additionPolicy": "Allow"}},
+	},
+}
+
+// incompatible says what is wrong with the step from one CRD to another; nothing if it is an addition.
+func incompatible(t *testing.T, from, to *apiextensionsv1.CustomResourceDefinition) string {
+	t.Helper()
+	r, err := runner.New(additions, runner.DefaultRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := r.Run(from, to)
+	if !results.HasFailures() {
+		return ""
+	}
+	return results.RenderPlainText()
+}
+
+// TestAdditionsOnly compares the CRDs with those of the last release, which `make release` puts into testdata. A kind
+// that is not there was never released: it is an addition, and may change in any way until it is.
+func TestAdditionsOnly(t *testing.T) {
+	current := map[string]*apiextensionsv1.CustomResourceDefinition{}
+	for _, crd := range crds(t) {
+		current[crd.Name] = crd
+	}
+	for _, file := range glob(t, "test", "bundle", "testdata", "released", "*.yaml") {
+		released := &apiextensionsv1.CustomResourceDefinition{}
+		readObject(t, file, released)
+		crd, found := current[released.Name]
+		if !found {
+			t.Errorf("%s was released, and is gone", filepath.Base(file))
+			continue
+		}
+		if problem := incompatible(t, released, crd); problem != "" {
+			t.Errorf("%s is no longer compatible with its last release (see docs/develop/release.md):\n%s", crd.Name, problem)
+		}
+	}
+}
+
+// TestIncompatible shows that the check above lets an addition pass and nothing else.
+func TestIncompatible(t *testing.T) {
+	var first *apiextensionsv1.CustomResourceDefinition
+	for _, crd := range crds(t) {
+		if crd.Spec.Names.Kind == "AcmeNamespace" { // the fields below are its
+			first = crd
+		}
+	}
+	if first == nil {
+		t.Fatal("there is no AcmeNamespace")
+	}
+	for reason, row := range map[string]struct {
+		change func(spec *apiextensionsv1.JSONSchemaProps)
+		fine   bool
+	}{
+		"nothing":      {func(*apiextensionsv1.JSONSchemaProps) {}, true},
+		"another text": {func(s *apiextensionsv1.JSONSchemaProps) { s.Description = "Other words." }, true},
+		"optional field": {func(s *apiextensionsv1.JSONSchemaProps) {
+			s.Properties["added"] = apiextensionsv1.JSONSchemaProps{Type: "string"}
+		}, true},
+		"required field": {func(s *apiextensionsv1.JSONSchemaProps) {
+			s.Properties["added"] = apiextensionsv1.JSONSchemaProps{Type: "string"}
+			s.Required = append(s.Required, "added")
+		}, false},
+		"removed field": {func(s *apiextensionsv1.JSONSchemaProps) { delete(s.Properties, "adopt") }, false},
+		"other type": {func(s *apiextensionsv1.JSONSchemaProps) {
+			s.Properties["adopt"] = apiextensionsv1.JSONSchemaProps{Type: "string"}
+		}, false},
+		"another rule": {func(s *apiextensionsv1.JSONSchemaProps) {
+			s.XValidations = append(s.XValidations, apiextensionsv1.ValidationRule{Rule: "self.adopt"})
+		}, false},
+	} {
+		changed := first.DeepCopy()
+		schema := changed.Spec.Versions[0].Schema.OpenAPIV3Schema
+		spec := schema.Properties["spec"]
+		row.change(&spec)
+		schema.Properties["spec"] = spec
+		if problem := strings.TrimSpace(incompatible(t, first, changed)); (problem == "") != row.fine {
+			t.Errorf("%s: fine is %v, got %q", reason, row.fine, problem)
+		}
+	}
+}

@@ -1,0 +1,276 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package bundle
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+const serviceAccount = "controller-manager"
+
+// granted is what config/rbac lets the operator do: everywhere, and in its own namespace.
+func granted(t *testing.T) (cluster, namespaced []string) {
+	t.Helper()
+	rules := map[string][]rbacv1.PolicyRule{}
+	var bindings []rbacv1.ClusterRoleBinding
+	for _, file := range glob(t, "config", "rbac", "*.yaml") {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for document := range strings.SplitSeq(string(text), "\n---\n") {
+			kind := kindOf(t, document)
+			switch kind {
+			case "ClusterRole", "Role":
+				var role rbacv1.ClusterRole // a Role has the same fields
+				decode(t, document, &role)
+				rules[kind+role.Name] = role.Rules
+			case "ClusterRoleBinding", "RoleBinding":
+				var binding rbacv1.ClusterRoleBinding
+				decode(t, document, &binding)
+				binding.Kind = kind
+				bindings = append(bindings, binding)
+			}
+		}
+	}
+	for _, b := range bindings {
+		if !slices.ContainsFunc(b.Subjects, func(s rbacv1.Subject) bool { return s.Name == serviceAccount }) {
+			continue
+		}
+		allowed := flat(rules[b.RoleRef.Kind+b.RoleRef.Name])
+		if len(allowed) == 0 {
+			t.Errorf("%s %s allows nothing", b.RoleRef.Kind, b.RoleRef.Name)
+		}
+		if b.Kind == "ClusterRoleBinding" {
+			cluster = append(cluster, allowed...)
+		} else {
+			namespaced = append(namespaced, allowed...)
+		}
+	}
+	return unique(cluster), unique(namespaced)
+}
+
+func unique(s []string) []string {
+	slices.Sort(s)
+	return slices.Compact(s)
+}
+
+// TestPermissionsAreThoseOfConfigRBAC checks that the Operator Lifecycle Manager gives the operator what
+// `make deploy` does: no more, no less, and nothing of it in more namespaces.
+func TestPermissionsAreThoseOfConfigRBAC(t *testing.T) {
+	cluster, namespaced := granted(t)
+	spec := load(t).CSV.Spec.InstallStrategy.StrategySpec
+	if len(spec.Permissions) > 0 {
+		t.Error("spec.install.spec.permissions is not empty: OLM would make cluster-wide permissions of it")
+	}
+	var inCSV []string
+	for _, p := range spec.ClusterPermissions {
+		if p.ServiceAccountName != "platform-operator-"+serviceAccount {
+			t.Errorf("permissions of the service account %s", p.ServiceAccountName)
+		}
+		inCSV = append(inCSV, flat(p.Rules)...)
+	}
+	if more, less := difference(unique(inCSV), cluster); len(more)+len(less) > 0 {
+		t.Errorf("in the cluster: more %q, less %q", more, less)
+	}
+	var inRoles []string
+	for _, role := range bundled[rbacv1.Role](t, "Role") {
+		inRoles = append(inRoles, flat(role.Rules)...)
+	}
+	if more, less := difference(unique(inRoles), namespaced); len(more)+len(less) > 0 {
+		t.Errorf("in its namespace: more %q, less %q", more, less)
+	}
+}
+
+// TestRoleBindingFollowsTheNamespace checks that each Role is bound to the operator wherever it is installed.
+func TestRoleBindingFollowsTheNamespace(t *testing.T) {
+	bindings := bundled[rbacv1.RoleBinding](t, "RoleBinding")
+	for _, role := range bundled[rbacv1.Role](t, "Role") {
+		i := slices.IndexFunc(bindings, func(b *rbacv1.RoleBinding) bool { return b.RoleRef.Kind == "Role" && b.RoleRef.Name == role.Name })
+		if i < 0 {
+			t.Errorf("the Role %s is not bound", role.Name)
+			continue
+		}
+		want := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: "platform-operator-" + serviceAccount}}
+		if got := bindings[i].Subjects; !slices.Equal(got, want) {
+			t.Errorf("the Role %s is bound to %v; want the service account, without a namespace", role.Name, got)
+		}
+	}
+}
+
+// everywhere is what may be done with Secrets in every namespace: ConfigWatchers and RebootPolicies read those that
+// they name, and the annotation autoreboot.acme.com/podSelector on a Secret has its status beside it, which is patched.
+var everywhere = []string{"get", "list", "patch", "watch"}
+
+// tooWide has what the rules allow in every namespace and should not: Secrets but for the verbs above, Leases, everything.
+func tooWide(rules []rbacv1.PolicyRule) []string {
+	var wrong []string
+	for _, line := range flat(rules) {
+		verb, rest, _ := strings.Cut(line, " ")
+		resource, _, _ := strings.Cut(rest, ".")
+		switch {
+		case resource == "secrets" && !slices.Contains(everywhere, verb), resource == "leases", resource == "*", verb == "*":
+			wrong = append(wrong, line)
+		}
+	}
+	return wrong
+}
+
+// TestSecretsAndLeasesStayInTheNamespace names the rules whose place matters most.
+func TestSecretsAndLeasesStayInTheNamespace(t *testing.T) {
+	for _, p := range load(t).CSV.Spec.InstallStrategy.StrategySpec.ClusterPermissions {
+		for _, wrong := range tooWide(p.Rules) {
+			t.Errorf("%s: this may be done in every namespace", wrong)
+		}
+	}
+}
+
+// TestTooWide shows that the check above sees what it speaks of.
+func TestTooWide(t *testing.T) {
+	rule := func(group, resource string, verbs ...string) rbacv1.PolicyRule {
+		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
+	}
+	if wrong := tooWide([]rbacv1.PolicyRule{rule("", "secrets", everywhere...), rule("", "configmaps", "create")}); len(wrong) > 0 {
+		t.Errorf("nothing is wrong, got %q", wrong)
+	}
+	for _, r := range []rbacv1.PolicyRule{
+		rule("", "secrets", "create"), rule("", "secrets", "update"), rule("", "secrets", "delete"), rule("", "secrets", "*"),
+		rule("coordination.k8s.io", "leases", "get"), rule("", "*", "get"), rule("", "pods", "*"),
+	} {
+		if wrong := tooWide([]rbacv1.PolicyRule{r}); len(wrong) != 1 {
+			t.Errorf("%v is too wide, got %q", r, wrong)
+		}
+	}
+}
+
+// aggregated has what the bundle adds to the roles view, edit and admin. Kubernetes aggregates view to edit,
+// and edit to admin.
+func aggregated(roles []*rbacv1.ClusterRole) map[string][]string {
+	added := map[string][]string{}
+	for _, role := range roles {
+		for i, to := range []string{"view", "edit", "admin"} {
+			if role.Labels["rbac.authorization.k8s.io/aggregate-to-"+to] != "true" {
+				continue
+			}
+			for _, inherits := range []string{"view", "edit", "admin"}[i:] {
+				added[inherits] = append(added[inherits], flat(role.Rules)...)
+			}
+		}
+	}
+	return added
+}
+
+// wrongAggregation says what is wrong with how a kind is handed to those who hold view, edit or admin in a
+// namespace: of a namespaced kind they get it, of a cluster-scoped one nothing.
+func wrongAggregation(crd *apiextensionsv1.CustomResourceDefinition, roles []*rbacv1.ClusterRole) []string {
+	var wrong []string
+	added := aggregated(roles)
+	resource := crd.Spec.Names.Plural + "." + crd.Spec.Group + " *any*"
+	if crd.Spec.Scope == apiextensionsv1.ClusterScoped {
+		for to, allowed := range added {
+			for _, line := range allowed {
+				if strings.Contains(line, " "+crd.Spec.Names.Plural) {
+					wrong = append(wrong, to+" gets: "+line)
+				}
+			}
+		}
+		return wrong
+	}
+	for to, verbs := range map[string][]string{
+		"view":  {"get", "list", "watch"},
+		"edit":  {"create", "delete", "get", "list", "patch", "update", "watch"},
+		"admin": {"create", "delete", "get", "list", "patch", "update", "watch"},
+	} {
+		for _, verb := range verbs {
+			if !slices.Contains(added[to], verb+" "+resource) {
+				wrong = append(wrong, to+" lacks: "+verb)
+			}
+		}
+	}
+	for _, line := range added["view"] {
+		if !strings.HasPrefix(line, "get ") && !strings.HasPrefix(line, "list ") && !strings.HasPrefix(line, "watch ") {
+			wrong = append(wrong, "view gets: "+line)
+		}
+	}
+	return wrong
+}
+
+// TestAggregation checks the roles that the bundle ships, so that the editor of a namespace may use our
+// namespaced kinds at once, and of those that decide over tenants gets nothing.
+func TestAggregation(t *testing.T) {
+	roles := bundled[rbacv1.ClusterRole](t, "ClusterRole")
+	if len(roles) == 0 {
+		t.Fatal("the bundle has no ClusterRoles")
+	}
+	for _, crd := range crds(t) {
+		for _, wrong := range wrongAggregation(crd, roles) {
+			t.Errorf("%s (see docs/develop/add-a-kind.md): %s", crd.Spec.Names.Kind, wrong)
+		}
+	}
+}
+
+// TestWrongAggregation shows that the check above sees both mistakes.
+func TestWrongAggregation(t *testing.T) {
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	crd.Spec.Group, crd.Spec.Names.Plural, crd.Spec.Scope = "example.com", "widgets", apiextensionsv1.NamespaceScoped
+	role := func(label string, verbs ...string) *rbacv1.ClusterRole {
+		r := &rbacv1.ClusterRole{Rules: []rbacv1.PolicyRule{{APIGroups: []string{"example.com"}, Resources: []string{"widgets"}, Verbs: verbs}}}
+		r.Labels = map[string]string{"rbac.authorization.k8s.io/aggregate-to-" + label: "true"}
+		return r
+	}
+	viewer, editor := role("view", "get", "list", "watch"), role("edit", "create", "delete", "patch", "update")
+	if wrong := wrongAggregation(crd, []*rbacv1.ClusterRole{viewer, editor}); len(wrong) > 0 {
+		t.Errorf("nothing is wrong, got %q", wrong)
+	}
+	if wrong := wrongAggregation(crd, []*rbacv1.ClusterRole{viewer}); len(wrong) != 8 {
+		t.Errorf("edit and admin lack four verbs each, got %q", wrong)
+	}
+	if wrong := wrongAggregation(crd, []*rbacv1.ClusterRole{viewer, editor, role("view", "delete")}); len(wrong) != 1 {
+		t.Errorf("view may delete, got %q", wrong)
+	}
+	crd.Spec.Scope = apiextensionsv1.ClusterScoped
+	if wrong := wrongAggregation(crd, []*rbacv1.ClusterRole{viewer}); len(wrong) != 9 {
+		t.Errorf("view, edit and admin get three verbs each, got %q", wrong)
+	}
+}
+
+// TestEveryRoleOfConfigRBACIsBundled checks that no role for people is forgotten.
+func TestEveryRoleOfConfigRBACIsBundled(t *testing.T) {
+	roles := bundled[rbacv1.ClusterRole](t, "ClusterRole")
+	for _, file := range glob(t, "config", "rbac", "*_role.yaml") {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Base(file)
+		if !strings.HasSuffix(name, "editor_role.yaml") && !strings.HasSuffix(name, "viewer_role.yaml") {
+			continue
+		}
+		var role rbacv1.ClusterRole
+		decode(t, string(text), &role)
+		if !slices.ContainsFunc(roles, func(r *rbacv1.ClusterRole) bool { return r.Name == "platform-operator-"+role.Name }) {
+			t.Errorf("%s is not in the bundle: is it in config/rbac/kustomization.yaml?", name)
+		}
+	}
+}

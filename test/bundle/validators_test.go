@@ -1,0 +1,110 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package bundle
+
+import (
+	"encoding/json"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/operator-framework/api/pkg/validation"
+	interfaces "github.com/operator-framework/api/pkg/validation/interfaces"
+)
+
+// kubernetesVersion is the newest Kubernetes that the validators of removed APIs are asked about.
+const kubernetesVersion = "1.36"
+
+// validators are those that apply to a bundle of ours. Not among them: those of package manifests and
+// OperatorGroups, of which there are none; the one of several architectures, which pulls images; and the
+// deprecated ones, whose place others have taken.
+var validators = map[string]interfaces.Validator{
+	"ClusterServiceVersion":    validation.ClusterServiceVersionValidator,
+	"CustomResourceDefinition": validation.CustomResourceDefinitionValidator,
+	"Bundle":                   validation.BundleValidator,
+	"OperatorHubV2":            validation.OperatorHubV2Validator,
+	"StandardCategories":       validation.StandardCategoriesValidator,
+	"StandardCapabilities":     validation.StandardCapabilitiesValidator,
+	"Object":                   validation.ObjectValidator,
+	"AlphaDeprecatedAPIs":      validation.AlphaDeprecatedAPIsValidator,
+	"GoodPractices":            validation.GoodPracticesValidator,
+}
+
+// knownWarning tells of a warning that is wrong: the validator of removed APIs does not see versions in
+// permissions, and warns of events.k8s.io/v1 as well as of the v1beta1 that was removed.
+func knownWarning(message string) bool {
+	return strings.Contains(message, "Migrate the API(s) for events: ") && strings.Contains(message, "Permissions")
+}
+
+func TestValidators(t *testing.T) {
+	for name, validator := range validators {
+		t.Run(name, func(t *testing.T) {
+			b := load(t)
+			objects := b.ObjectsToValidate()
+			for _, crd := range b.V1CRDs {
+				objects = append(objects, crd)
+			}
+			for _, object := range b.Objects {
+				objects = append(objects, object)
+			}
+			objects = append(objects, b, b.CSV, map[string]string{"k8s-version": kubernetesVersion})
+			results := validator.Validate(objects...)
+			if len(results) == 0 {
+				t.Fatal("it looked at nothing")
+			}
+			for _, result := range results {
+				for _, e := range result.Errors {
+					t.Errorf("error about %s: %s", result.Name, e.Error())
+				}
+				for _, w := range result.Warnings {
+					if !knownWarning(w.Error()) {
+						t.Errorf("warning about %s: %s", result.Name, w.Error())
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestOperatorSDKValidates runs what those run who take bundles in.
+func TestOperatorSDKValidates(t *testing.T) {
+	for _, selection := range []string{"suite=operatorframework", "name=operatorhubv2"} {
+		t.Run(selection, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), repo("bin", "operator-sdk"), "bundle", "validate", repo("bundle"),
+				"--select-optional", selection, "--optional-values", "k8s-version="+kubernetesVersion, "--output", "json-alpha1")
+			output, err := cmd.Output()
+			if err != nil {
+				t.Fatalf("operator-sdk (`make tools` builds it): %v\n%s", err, output)
+			}
+			var result struct {
+				Passed  bool
+				Outputs []struct{ Type, Message string }
+			}
+			if err := json.Unmarshal(output, &result); err != nil {
+				t.Fatalf("reading %s: %v", output, err)
+			}
+			if !result.Passed {
+				t.Error("the validation did not pass")
+			}
+			for _, o := range result.Outputs {
+				if !knownWarning(o.Message) {
+					t.Errorf("%s: %s", o.Type, o.Message)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,56 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+)
+
+// diagnose prints what one asks for first when something went wrong: what OLM thinks, the events, and what the
+// operators said last.
+func (w *world) diagnose(ctx context.Context) {
+	for _, words := range []string{
+		"get pods --all-namespaces -o wide",
+		"get subscriptions,installplans,clusterserviceversions --all-namespaces -o wide",
+		"get acme -o wide",
+		"get events --all-namespaces --sort-by=.lastTimestamp",
+		"describe subscriptions,installplans -n " + systemNamespace,
+		"get clusterserviceversions -n " + systemNamespace + " -o jsonpath={range.items[*]}{.metadata.name}{.status.conditions}{end}",
+		"describe pods -n " + systemNamespace,
+		"logs -n " + systemNamespace + " deployment/platform-operator-controller-manager --all-pods --prefix --tail=60",
+		"logs -n olm deployment/catalog-operator --tail=60",
+		"logs -n olm deployment/olm-operator --tail=60",
+	} {
+		out, err := w.kubectl(ctx, w.cluster.KubeconfigPath(), strings.Fields(words)...)
+		if err != nil {
+			out = fmt.Sprintf("%s (%v)", out, err)
+		}
+		fmt.Fprintf(GinkgoWriter, "\n--- kubectl %s\n%s\n", words, last(out, 12000))
+	}
+}
+
+// last is the end of a text.
+func last(text string, size int) string {
+	if len(text) <= size {
+		return text
+	}
+	return "…" + text[len(text)-size:]
+}

@@ -1,0 +1,103 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// specsOfFailure: a version is published that does not start. The one before goes on, and there is a way back.
+func specsOfFailure() {
+	var broken release
+
+	It("says so, and the version before goes on", func(ctx SpecContext) {
+		broken = lab.release(ctx, "0.4.0", breakManager)
+		spaces := lab.spaces(ctx)
+		lab.publish(ctx, lab.catalog(ctx, first, second, third, broken))
+		lab.awaitFailure(ctx, broken)
+		lab.checkWorks(ctx, "meanwhile")
+		Expect(maps.Keys(spaces)).To(HaveEach(BeKeyOf(lab.spaces(ctx))))
+		say("the pods of the version before still work: a new AcmeNamespace is ready, and the webhook answers")
+	}, NodeTimeout(installed*3))
+
+	It("is taken back", func(ctx SpecContext) {
+		spaces := lab.spaces(ctx)
+		lab.publish(ctx, lab.catalog(ctx, first, second, third))
+		lab.uninstall(ctx)
+		Expect(lab.impersonate(tenantUser, tenantGroup).Create(ctx, newSubscription())).To(Succeed())
+		lab.awaitVersion(ctx, third)
+		Expect(lab.spaces(ctx)).To(Equal(spaces))
+		lab.checkWorks(ctx, "afterwards")
+		say("withdrawn from the catalog, removed and installed again: %s works, and no namespace was lost", third.csv())
+	}, NodeTimeout(installed*3))
+
+	It("is followed by a version that works, when the administrator lets OLM go on", func(ctx SpecContext) {
+		lab.publish(ctx, lab.catalog(ctx, first, second, third, broken))
+		lab.awaitFailure(ctx, broken)
+		lab.failForward(ctx, operatorsv1.UpgradeStrategyUnsafeFailForward)
+		fixed := lab.release(ctx, "0.4.1")
+		lab.publish(ctx, lab.catalog(ctx, first, second, third, broken, fixed))
+		lab.awaitVersion(ctx, fixed)
+		lab.failForward(ctx, operatorsv1.UpgradeStrategyDefault)
+		lab.checkWorks(ctx, "forward")
+	}, NodeTimeout(installed*4))
+}
+
+// awaitFailure waits until OLM says that a version failed.
+func (w *world) awaitFailure(ctx context.Context, r release) {
+	GinkgoHelper()
+	start := time.Now()
+	csv := &operatorsv1alpha1.ClusterServiceVersion{}
+	eventually(ctx, "OLM says that the version failed", installed*2, func(g Gomega) {
+		g.Expect(w.client.Get(ctx, client.ObjectKey{Namespace: systemNamespace, Name: r.csv()}, csv)).To(Succeed())
+		g.Expect(csv.Status.Phase).To(Equal(operatorsv1alpha1.CSVPhaseFailed), csv.Status.Message)
+	})
+	say("OLM reports %s: %s, %s: %s, after %s", csv.Name, csv.Status.Phase, csv.Status.Reason, csv.Status.Message, since(start))
+}
+
+// failForward says in the OperatorGroup whether OLM may go on from a version that failed.
+func (w *world) failForward(ctx context.Context, strategy operatorsv1.UpgradeStrategy) {
+	GinkgoHelper()
+	group := &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: "platform-operator"}}
+	patch := client.RawPatch(client.Merge.Type(), fmt.Appendf(nil, `{"spec":{"upgradeStrategy":%q}}`, strategy))
+	Expect(w.client.Patch(ctx, group, patch)).To(Succeed())
+}
+
+// breakManager makes a version whose program ends at once, and whose Deployment notices after 20 s.
+func breakManager(config string) {
+	GinkgoHelper()
+	path := filepath.Join(config, "manager", "manager.yaml")
+	data, err := os.ReadFile(path)
+	Expect(err).NotTo(HaveOccurred())
+	text := strings.Replace(string(data), "        - --leader-elect\n", "        - --leader-elect\n        - --no-such-flag\n", 1)
+	text = strings.Replace(text, "\n  replicas: ", "\n  progressDeadlineSeconds: 20\n  replicas: ", 1)
+	Expect(strings.Count(text, "\n")).To(Equal(strings.Count(string(data), "\n")+2), "manager.yaml has changed")
+	Expect(os.WriteFile(path, []byte(text), 0o600)).To(Succeed())
+}

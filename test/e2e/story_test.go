@@ -1,0 +1,58 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+)
+
+// withOperator adds specs that need the installed operator. A kind calls it in a file of its own; the specs run after the
+// installation and before the first upgrade, in the order of the files' names, and leave nothing behind that hinders those
+// that follow.
+//
+//	var _ = withOperator("CronTab", func() {
+//		It("fires", func(ctx SpecContext) { … })
+//	})
+func withOperator(kind string, specs func()) bool {
+	ofKinds = append(ofKinds, kindSpecs{kind, specs})
+	return true
+}
+
+type kindSpecs struct {
+	kind  string
+	specs func()
+}
+
+var ofKinds []kindSpecs
+
+// releases are the versions that the story has made.
+var first, second, third release
+
+// The story is told in order: each part goes on where the one before ended.
+var _ = Describe("The operator under OLM", Ordered, func() {
+	Context("is installed by a tenant", specsOfInstallation)
+	Context("serves users", func() {
+		for _, each := range ofKinds {
+			Context("of "+each.kind, each.specs)
+		}
+	})
+	Context("is upgraded under a writer", specsOfUpgrade)
+	Context("is removed, and comes back", specsOfReturn)
+	Context("gets a version that never becomes ready", specsOfFailure)
+	Context("goes without a trace", specsOfRemoval)
+	Context("is run by operator-sdk", specsOfRunBundle)
+})

@@ -1,0 +1,193 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package guarantees
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/testenv"
+)
+
+// describeAbsence has G7.
+func describeAbsence(k *kind) {
+	Describe("G7: while the operator with its webhooks is stopped", Label("G7"), func() {
+		It("everybody else can write", func(ctx context.Context) {
+			op := start(withWebhooks)
+			o := k.several(1, "g7")[0]
+			op.Stop()
+			for _, namespace := range []string{o.GetName(), unique("g7-other")} {
+				ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+				if namespace != o.GetName() {
+					atOnce("creating a Namespace", func() error { return admin.Create(ctx, ns) })
+				}
+				everyday(ctx, namespace)
+				atOnce("updating a Namespace", func() error {
+					return admin.Patch(ctx, ns, client.RawPatch(client.Merge.Type(), []byte(adornments[0])))
+				})
+				if namespace != o.GetName() {
+					atOnce("deleting a Namespace", func() error { return admin.Delete(ctx, ns) })
+				}
+			}
+		})
+
+		It("objects of the kind can be created, changed and deleted, and their finalizers removed by hand", func(ctx context.Context) {
+			op := start(withWebhooks)
+			o := k.several(1, "g7")[0]
+			op.Stop()
+			atOnce("creating another one", func() error {
+				another := k.object(unique("g7-late"))
+				k.surround(another)
+				discardLater(another)
+				return admin.Create(ctx, another)
+			})
+			atOnce("changing it", func() error {
+				before := o.DeepCopyObject().(engine.Object)
+				k.fixture.Change(o, o.GetName())
+				return admin.Patch(ctx, o, client.MergeFrom(before))
+			})
+			atOnce("deleting it", func() error { return admin.Delete(ctx, o) })
+			if len(o.GetFinalizers()) > 0 {
+				Expect(gone(o)()).NotTo(Succeed(), "it has a finalizer")
+				atOnce("removing its finalizers", func() error {
+					return admin.Patch(ctx, o, client.RawPatch(client.Merge.Type(), []byte(`{"metadata":{"finalizers":null}}`)))
+				})
+			}
+			Expect(gone(o)()).To(Succeed())
+		})
+
+		It("an object that the schema has come to refuse can be deleted, by hand or once the operator is back", func(ctx context.Context) {
+			op := start(withWebhooks)
+			op.Stop()
+			invalid := []*unstructured.Unstructured{k.invalid(unique("g7-invalid")), k.invalid(unique("g7-invalid"))}
+			for _, o := range invalid {
+				atOnce("deleting it", func() error { return admin.Delete(ctx, o) })
+			}
+			isGone := func(o client.Object) bool {
+				return apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(o), o))
+			}
+			if len(invalid[0].GetFinalizers()) == 0 {
+				Expect(isGone(invalid[0])).To(BeTrue())
+				return
+			}
+			atOnce("removing its finalizers", func() error {
+				return admin.Patch(ctx, invalid[0], client.RawPatch(client.Merge.Type(), []byte(`{"metadata":{"finalizers":null}}`)))
+			})
+			Expect(isGone(invalid[0])).To(BeTrue())
+			Expect(isGone(invalid[1])).To(BeFalse())
+			op.Start()
+			Eventually(isGone).WithArguments(invalid[1]).Should(BeTrue())
+		})
+	})
+}
+
+// atOnce does what must not wait for a webhook that is not there.
+func atOnce(what string, do func() error) {
+	GinkgoHelper()
+	begin := time.Now()
+	Expect(do()).To(Succeed(), what)
+	Expect(time.Since(begin)).To(BeNumerically("<", 2*time.Second), what)
+}
+
+// everyday creates, updates and deletes what people have in namespaces.
+func everyday(ctx context.Context, namespace string) {
+	GinkgoHelper()
+	Eventually(func() error { // without it no pod is admitted anywhere
+		return admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "default"}, &corev1.ServiceAccount{})
+	}).Should(Succeed())
+	meta := metav1.ObjectMeta{Name: "everyday", Namespace: namespace}
+	for _, o := range []client.Object{
+		&corev1.ConfigMap{ObjectMeta: meta},
+		&corev1.Secret{ObjectMeta: meta},
+		&corev1.Pod{ObjectMeta: meta, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "busybox"}}}},
+	} {
+		atOnce("creating", func() error { return admin.Create(ctx, o) })
+		atOnce("updating", func() error {
+			return admin.Patch(ctx, o, client.RawPatch(client.Merge.Type(), []byte(adornments[0])))
+		})
+		atOnce("deleting", func() error { return admin.Delete(ctx, o) })
+	}
+}
+
+// invalid makes an object that the schema refuses, with the operator's finalizer, as it is left behind
+// when the schema becomes stricter.
+func (k *kind) invalid(name string) *unstructured.Unstructured {
+	GinkgoHelper()
+	ctx := context.Background()
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(k.object(name))
+	Expect(err).NotTo(HaveOccurred())
+	o := &unstructured.Unstructured{Object: content}
+	o.SetGroupVersionKind(k.gvk)
+	k.surround(k.object(name))
+	if f := k.finalizer(ctx); f != "" {
+		o.SetFinalizers([]string{f})
+	}
+	k.fixture.Invalidate(o)
+	create := func(opts ...client.CreateOption) error { return admin.Create(ctx, o.DeepCopy(), opts...) }
+	Expect(apierrors.IsInvalid(create())).To(BeTrue())
+	k.withoutSchema(func() { Eventually(create).Should(Succeed()) })
+	Eventually(func() bool {
+		refused := o.DeepCopy()
+		refused.SetName(name + "-refused")
+		return apierrors.IsInvalid(admin.Create(ctx, refused, client.DryRunAll))
+	}).Should(BeTrue())
+	return o
+}
+
+// finalizer is the kind's finalizer, read off an object.
+func (k *kind) finalizer(ctx context.Context) string {
+	GinkgoHelper()
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(k.gvk.GroupVersion().WithKind(k.name + "List"))
+	Expect(admin.List(ctx, list)).To(Succeed())
+	for _, o := range list.Items {
+		if len(o.Finalizers) > 0 {
+			return o.Finalizers[0]
+		}
+	}
+	return "" // the kind has none
+}
+
+// withoutSchema does something while the CRD of the kind takes any spec.
+func (k *kind) withoutSchema(do func()) {
+	GinkgoHelper()
+	ctx := context.Background()
+	cl, err := client.New(plane.Config, client.Options{Scheme: crdScheme()})
+	Expect(err).NotTo(HaveOccurred())
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	Expect(cl.Get(ctx, client.ObjectKey{Name: k.crdName()}, crd)).To(Succeed())
+	for i := range crd.Spec.Versions {
+		open := apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)}
+		crd.Spec.Versions[i].Schema.OpenAPIV3Schema.Properties["spec"] = open
+		crd.Spec.Versions[i].SelectableFields = nil
+	}
+	DeferCleanup(testenv.InstallConfig, plane)
+	Expect(cl.Update(ctx, crd)).To(Succeed())
+	do()
+	Expect(testenv.InstallConfig(plane)).To(Succeed())
+}

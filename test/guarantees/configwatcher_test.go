@@ -1,0 +1,157 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package guarantees
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/acme/platform-operator/api/autoreboot/v1alpha1"
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/rollout"
+)
+
+// configWatchers is the fixture of ConfigWatcher. Its act is the restart of a Deployment.
+type configWatchers struct{ Ordinary }
+
+func configWatcher(o engine.Object) *v1alpha1.ConfigWatcher { return o.(*v1alpha1.ConfigWatcher) }
+
+// Configuration implements Fixture.
+func (configWatchers) Configuration() string { return "configWatcher: {retryMax: 1s}\n" }
+
+// Settled implements Fixture.
+func (configWatchers) Settled(o engine.Object) bool { return configWatcher(o).Status.Pending == nil }
+
+// watchedConfig is what the sample watches, and webapp what it restarts.
+func watchedConfig(unique string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: unique, Name: "webapp-config"}, Data: map[string]string{"LOG_LEVEL": "info"},
+	}
+}
+
+func webapp(unique string) *appsv1.Deployment {
+	labels := map[string]string{"app": "webapp"}
+	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: unique, Name: "webapp"}, Spec: appsv1.DeploymentSpec{
+		Selector: &metav1.LabelSelector{MatchLabels: labels},
+		Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: labels},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "example.com/webapp"}}},
+		},
+	}}
+}
+
+// Surround implements Fixture.
+func (configWatchers) Surround(ctx context.Context, unique string) {
+	Expect(admin.Create(ctx, watchedConfig(unique))).To(Succeed())
+	Expect(admin.Create(ctx, webapp(unique))).To(Succeed())
+}
+
+// Childless implements Fixture.
+func (configWatchers) Childless() bool { return true }
+
+// Change implements Fixture.
+func (configWatchers) Change(_ engine.Object, unique string) {
+	mergePatch(watchedConfig(unique), `{"data":{"LOG_LEVEL":"debug"}}`)
+}
+
+// Action implements Fixture.
+func (configWatchers) Action(unique string) string {
+	return "PATCH namespaces/" + unique + "/deployments/webapp"
+}
+
+// Happenings implements Fixture.
+func (f configWatchers) Happenings() []Happening {
+	return []Happening{{
+		Name: "change of content",
+		Do:   func(unique string) { f.Change(nil, unique) },
+		Done: func(unique string) error {
+			w := &v1alpha1.ConfigWatcher{}
+			if err := admin.Get(context.Background(), client.ObjectKey{Namespace: unique, Name: unique}, w); err != nil {
+				return err
+			}
+			return restartedOnce(unique, w.Status.RestartStatus)
+		},
+	}}
+}
+
+// restartedOnce tells what is missing to exactly one restart of webapp.
+func restartedOnce(unique string, status common.RestartStatus) error {
+	d := webapp(unique)
+	if err := admin.Get(context.Background(), client.ObjectKeyFromObject(d), d); err != nil {
+		return err
+	}
+	if status.Restarts != 1 || status.Pending != nil || d.Generation != 2 {
+		return fmt.Errorf("not restarted exactly once: generation %d, status %+v", d.Generation, status)
+	}
+	return nil
+}
+
+// Invalidate implements Fixture.
+func (configWatchers) Invalidate(o *unstructured.Unstructured) {
+	Expect(unstructured.SetNestedStringMap(o.Object, map[string]string{}, "spec", "podSelector")).To(Succeed())
+}
+
+// Foreign implements Fixture: what HPAs, kubectl scale and kubectl rollout restart do.
+func (configWatchers) Foreign(other *unstructured.Unstructured) []string {
+	if other.GetKind() != "Deployment" {
+		return nil
+	}
+	return []string{
+		`{"spec":{"replicas":4}}`,
+		`{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"2026-01-01T00:00:00Z"}}}}}`,
+	}
+}
+
+// Breakages implements Fixture.
+func (f configWatchers) Breakages() []Breakage {
+	return []Breakage{
+		{
+			Name: "that what is watched does not exist",
+			Break: func(ctx context.Context, unique string) {
+				Expect(admin.Delete(ctx, watchedConfig(unique))).To(Succeed())
+			},
+			Mend: func(ctx context.Context, unique string) {
+				Expect(admin.Create(ctx, watchedConfig(unique))).To(Succeed())
+			},
+			Reason: "SourceMissing", Status: status.FailedStatus,
+		},
+		{
+			Name: "that the operator may not do what it has to",
+			Prepare: func(o engine.Object) {
+				configWatcher(o).Spec.Restart.Debounce = &metav1.Duration{Duration: 0 * time.Second}
+			},
+			Break: func(_ context.Context, unique string) {
+				takeAwayIn("patch", webapp(unique), func(r rbacv1.PolicyRule) bool { return slices.Contains(r.APIGroups, "apps") })
+				f.Change(nil, unique)
+			},
+			Mend:   func(context.Context, string) { giveBackRole() },
+			Reason: rollout.ReasonRestartRefused, Status: status.InProgressStatus,
+		},
+	}
+}

@@ -1,0 +1,210 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package guarantees
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/acme/platform-operator/api/batch/v1alpha1"
+	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/names"
+)
+
+// cronTabs is the fixture of CronTab. Its slots are far off, so that no run comes by itself; every object has one run
+// that was asked for by hand. No controller of Jobs runs, so that runs go on until somebody ends them.
+type cronTabs struct{ Ordinary }
+
+const runNow = "batch.acme.com/run-now"
+
+func cronTab(o engine.Object) *v1alpha1.CronTab { return o.(*v1alpha1.CronTab) }
+
+// cronTabNamed is the CronTab of a unique name.
+func cronTabNamed(unique string) *v1alpha1.CronTab {
+	return &v1alpha1.CronTab{ObjectMeta: metav1.ObjectMeta{Name: unique, Namespace: unique}}
+}
+
+// jobOf is the name of the Job for a request.
+func jobOf(unique, request string) string {
+	sum := sha256.Sum256([]byte(request))
+	return names.Job(unique, "run-"+hex.EncodeToString(sum[:])[:10])
+}
+
+// Configuration implements Fixture.
+func (cronTabs) Configuration() string { return "cronTab: {retryMax: 1s}\n" }
+
+// Name implements Fixture. H would be another value for each object.
+func (cronTabs) Name(sample engine.Object, _ string) {
+	c := cronTab(sample)
+	c.Spec.CronSpec, c.Spec.ConcurrencyPolicy = "0 3 * * *", v1alpha1.ConcurrencyAllow
+	c.Spec.NotBefore = &metav1.Time{Time: time.Date(2100, time.January, 1, 0, 0, 0, 0, time.UTC)}
+	c.Annotations = map[string]string{runNow: "first"}
+}
+
+// Settled implements Fixture: the last request is recorded with its Job.
+func (cronTabs) Settled(o engine.Object) bool {
+	c := cronTab(o)
+	return c.Status.RunNow != nil && c.Status.RunNow.Request == c.Annotations[runNow] && c.Status.RunNow.Job != ""
+}
+
+// Childless implements Fixture: what was started is left as it is.
+func (cronTabs) Childless() bool { return true }
+
+// Change implements Fixture.
+func (cronTabs) Change(o engine.Object, _ string) {
+	a := o.GetAnnotations()
+	a[runNow] = "second"
+	o.SetAnnotations(a)
+}
+
+// Action implements Fixture. A Job is created, so that its name is not in the path.
+func (cronTabs) Action(unique string) string { return "POST namespaces/" + unique + "/jobs" }
+
+// Happenings implements Fixture.
+func (cronTabs) Happenings() []Happening {
+	read := func(unique string) (*v1alpha1.CronTab, error) {
+		c := cronTabNamed(unique)
+		return c, admin.Get(context.Background(), client.ObjectKeyFromObject(c), c)
+	}
+	return []Happening{
+		{
+			Name: "a run by hand",
+			Do:   func(unique string) { annotate(cronTabNamed(unique), runNow, "again") },
+			Done: func(unique string) error {
+				c, err := read(unique)
+				if err == nil && (c.Status.RunNow == nil || c.Status.RunNow.Job != jobOf(unique, "again")) {
+					return fmt.Errorf("the last run is %+v", c.Status.RunNow)
+				}
+				return err
+			},
+		},
+		{
+			Name: "a run that ends and is not kept",
+			Do: func(unique string) {
+				mergePatch(cronTabNamed(unique), `{"spec":{"history":{"succeeded":0}}}`)
+				endRun(unique, "first", true)
+			},
+			Done: func(unique string) error {
+				job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: unique, Name: jobOf(unique, "first")}}
+				if err := admin.Get(context.Background(), client.ObjectKeyFromObject(job), job); client.IgnoreNotFound(err) != nil || err == nil {
+					return fmt.Errorf("the Job is there, or cannot be read: %w", err)
+				}
+				return nil
+			},
+		},
+	}
+}
+
+// endRun lets a run end, as the controller of Jobs would.
+func endRun(unique, request string, success bool) {
+	GinkgoHelper()
+	j := &batchv1.Job{}
+	Eventually(func() error {
+		return admin.Get(context.Background(), client.ObjectKey{Namespace: unique, Name: jobOf(unique, request)}, j)
+	}).Should(Succeed())
+	j.Status.StartTime = &j.CreationTimestamp
+	conditions := []batchv1.JobConditionType{batchv1.JobFailureTarget, batchv1.JobFailed}
+	if success {
+		conditions = []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobComplete}
+		j.Status.CompletionTime = new(metav1.Now())
+	}
+	for _, c := range conditions {
+		j.Status.Conditions = append(j.Status.Conditions, batchv1.JobCondition{Type: c, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()})
+	}
+	Expect(admin.Status().Update(context.Background(), j)).To(Succeed())
+}
+
+// Deletions implements Fixture.
+func (cronTabs) Deletions() []Deletion {
+	return []Deletion{{Name: "Stop", Prepare: func(engine.Object) {}}}
+}
+
+// Invalidate implements Fixture.
+func (cronTabs) Invalidate(o *unstructured.Unstructured) {
+	for path, value := range map[string]any{"cronSpec": "nonsense", "image": "", "replicas": int64(11), "concurrencyPolicy": "Maybe"} {
+		Expect(unstructured.SetNestedField(o.Object, value, "spec", path)).To(Succeed())
+	}
+}
+
+// Breakages implements Fixture.
+func (cronTabs) Breakages() []Breakage {
+	return []Breakage{
+		{
+			Name: "that there is no such time zone", Unborn: true,
+			Prepare: func(o engine.Object) { cronTab(o).Spec.TimeZone = "Europe/Bielefeld" },
+			Break:   func(context.Context, string) {},
+			Mend: func(_ context.Context, unique string) {
+				mergePatch(cronTabNamed(unique), `{"spec":{"timeZone":"Europe/Berlin"}}`)
+			},
+			Reason: "InvalidSchedule", Status: status.FailedStatus,
+		},
+		{
+			Name:  "that a run has failed",
+			Break: func(_ context.Context, unique string) { endRun(unique, "first", false) },
+			Mend: func(_ context.Context, unique string) {
+				annotate(cronTabNamed(unique), runNow, "mended")
+				endRun(unique, "mended", true)
+			},
+			Reason: "RunFailed", Status: status.InProgressStatus,
+		},
+		{
+			Name: "that the Job's name is somebody else's", Unborn: true,
+			Break: func(ctx context.Context, unique string) {
+				ns := namespaceNamed(unique)
+				Expect(admin.Create(ctx, ns)).To(Succeed())
+				discardLater(ns)
+				Expect(admin.Create(ctx, foreignJob(unique))).To(Succeed())
+			},
+			Mend: func(ctx context.Context, unique string) {
+				Expect(admin.Delete(ctx, foreignJob(unique), client.PropagationPolicy(metav1.DeletePropagationBackground))).To(Succeed())
+				annotate(cronTabNamed(unique), "others.example.com/poke", "1")
+			},
+			Reason: "NameTaken", Status: status.FailedStatus,
+		},
+		{
+			Name: "that the operator may not do what it has to",
+			Break: func(_ context.Context, unique string) {
+				takeAway("create", foreignJob(unique))
+				annotate(cronTabNamed(unique), runNow, "forbidden")
+			},
+			Mend:   func(context.Context, string) { giveBackRole() },
+			Reason: "Forbidden", Status: status.InProgressStatus,
+		},
+	}
+}
+
+// foreignJob is a Job as anybody may have made it, of the name that the first run would have.
+func foreignJob(unique string) *batchv1.Job {
+	return &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Namespace: unique, Name: jobOf(unique, "first")},
+		Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+			RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "theirs"}},
+		}}},
+	}
+}

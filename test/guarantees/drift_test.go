@@ -1,0 +1,161 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package guarantees
+
+import (
+	"context"
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/names"
+)
+
+// repairTime is how soon drift has to be repaired.
+const repairTime = "5s"
+
+// stripping are merge patches that take a mark of ownership off a child.
+var stripping = []string{
+	fmt.Sprintf(`{"metadata":{"labels":{%q:null}}}`, names.LabelManagedBy),
+	fmt.Sprintf(`{"metadata":{"labels":{%q:null}}}`, names.LabelOwnerUID),
+	fmt.Sprintf(`{"metadata":{"labels":{%q:"mallory"}}}`, names.LabelOwnerUID),
+	fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, names.AnnotationOwner),
+	fmt.Sprintf(`{"metadata":{"annotations":{%q:"mallory"}}}`, names.AnnotationOwner),
+}
+
+// variants are the sample and what each transition makes of it.
+func variants(k *kind) map[string]func(engine.Object) {
+	all := map[string]func(engine.Object){"the sample": func(engine.Object) {}}
+	for name, transition := range k.fixture.Transitions() {
+		all["the sample after "+name] = transition
+	}
+	return all
+}
+
+// describeDrift has G5.
+func describeDrift(k *kind) {
+	if k.fixture.Childless() {
+		return
+	}
+	Describe("G5: repairs within 5 seconds every child of", Label("G5"), func() {
+		for _, name := range sortedKeys(variants(k)) {
+			variant := variants(k)[name]
+			It(name, func(ctx context.Context) {
+				start()
+				o := k.several(1, "g5", variant)[0]
+				children := survey(ctx, o.GetName())[o.GetName()].children()
+				Expect(children).NotTo(BeEmpty())
+				for _, child := range children {
+					tampering := k.fixture.Tamper(child)
+					Expect(tampering).NotTo(BeEmpty(), "the fixture does not tell how to tamper with a "+child.GetKind())
+					for _, patch := range append(tampering, stripping...) {
+						repaired(ctx, child, func(live *unstructured.Unstructured) { mergePatch(live, patch) }, patch)
+					}
+					repaired(ctx, child, func(live *unstructured.Unstructured) { removeEntirely(ctx, live) }, "deleted")
+				}
+				Eventually(k.settled(o)).Should(Succeed())
+			})
+		}
+	})
+}
+
+// repaired does something to a child and waits until the child is as before.
+func repaired(ctx context.Context, child *unstructured.Unstructured, do func(live *unstructured.Unstructured), what string) {
+	GinkgoHelper()
+	live := child.DeepCopy()
+	Expect(admin.Get(ctx, client.ObjectKeyFromObject(live), live)).To(Succeed())
+	do(live)
+	Eventually(func(g Gomega) {
+		g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(live), live)).To(Succeed())
+		g.Expect(live.GetDeletionTimestamp()).To(BeNil())
+		g.Expect(wanted(live)).To(Equal(wanted(child)))
+	}, repairTime).Should(Succeed(), "%s %s: %s", child.GetKind(), child.GetName(), what)
+}
+
+// removeEntirely deletes an object and waits until that one is gone, as a Namespace is only after a while.
+func removeEntirely(ctx context.Context, o *unstructured.Unstructured) {
+	GinkgoHelper()
+	remove(o)
+	deleted := o.GetUID()
+	Eventually(func() bool {
+		err := admin.Get(ctx, client.ObjectKeyFromObject(o), o)
+		return apierrors.IsNotFound(err) || err == nil && o.GetUID() != deleted
+	}).Should(BeTrue())
+}
+
+// adornments are merge patches that put something of somebody else's on any object.
+var adornments = []string{
+	`{"metadata":{"labels":{"others.example.com/label":"theirs"}}}`,
+	`{"metadata":{"annotations":{"others.example.com/annotation":"theirs"}}}`,
+}
+
+// describeOthers has G10.
+func describeOthers(k *kind) {
+	It("G10: leaves alone what others have put on the object and its children", Label("G10"), func(ctx context.Context) {
+		op := start()
+		o := k.several(1, "g10")[0]
+		quiet(op)
+		self := &unstructured.Unstructured{}
+		self.SetGroupVersionKind(k.gvk)
+		self.SetName(o.GetName())
+		self.SetNamespace(o.GetNamespace())
+		foreign := map[*unstructured.Unstructured][]string{self: adornments}
+		for _, other := range survey(ctx, o.GetName())[o.GetName()] {
+			patches := k.fixture.Foreign(other)
+			if len(patches) > 0 || isChild(other) {
+				foreign[other] = append(patches, adornments...)
+			}
+		}
+		Expect(len(foreign)).To(BeNumerically(">", 1), "there is nothing but the object")
+		for target, patches := range foreign {
+			for _, patch := range patches {
+				mergePatch(target, patch, client.FieldOwner("others"))
+			}
+		}
+
+		for i := range 5 {
+			before := reconciles(k)
+			annotate(o, "others.example.com/poke", fmt.Sprint(i))
+			Eventually(reconciles).WithArguments(k).Should(BeNumerically(">", before))
+		}
+		change(o, func(o engine.Object) { k.fixture.Change(o, o.GetName()) })
+		Eventually(succeeded).WithArguments(op, o, k.fixture.Action(o.GetName())).Should(BeNumerically(">", 0))
+		Eventually(k.settled(o)).Should(Succeed())
+
+		for target, patches := range foreign {
+			for _, patch := range patches {
+				stillThere(ctx, target, patch)
+			}
+		}
+	})
+}
+
+// stillThere checks that an object has all that a merge patch says.
+func stillThere(ctx context.Context, o *unstructured.Unstructured, patch string) {
+	GinkgoHelper()
+	live := o.DeepCopy()
+	Expect(admin.Get(ctx, client.ObjectKeyFromObject(o), live)).To(Succeed())
+	again := live.DeepCopy()
+	mergePatch(again, patch, client.DryRunAll, client.FieldOwner("others"))
+	Expect(equality.Semantic.DeepEqual(wanted(again), wanted(live))).To(BeTrue(), "%s %s lost %s", o.GetKind(), o.GetName(), patch)
+}

@@ -1,0 +1,257 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package guarantees
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/names"
+	"github.com/acme/platform-operator/internal/testenv"
+)
+
+// ordeal is what a finalizer may meet.
+type ordeal struct {
+	name string
+	// arrange brings it about for an object, before that is deleted; nil does nothing.
+	arrange func(op *testenv.Operator, o engine.Object)
+	// wayOut is what the message of Ready has to hold while the object does not go.
+	wayOut func(k *kind) string
+	// mustHold tells that the object must not go before the end of the ordeal.
+	mustHold bool
+	// end ends it, or takes the way out; nil when objects go by themselves.
+	end func(op *testenv.Operator, k *kind, o engine.Object)
+	// external tells that the ordeal is about the outside system.
+	external bool
+	// emptied tells that nothing stays, whatever the deletion keeps.
+	emptied bool
+}
+
+func ordeals() []ordeal {
+	return []ordeal{
+		{name: "nothing unusual"},
+		{
+			name: "a Namespace that is being deleted already", arrange: terminate, end: unblock, emptied: true,
+			wayOut: func(*kind) string { return "is being deleted" },
+		},
+		{
+			name: "an outside system that answers 404", external: true,
+			arrange: func(*testenv.Operator, engine.Object) { answerAll(http.StatusNotFound) },
+		},
+		{
+			name: "an outside system that answers 500 for ever", external: true, mustHold: true,
+			arrange: func(*testenv.Operator, engine.Object) { answerAll(http.StatusInternalServerError) },
+			wayOut:  func(k *kind) string { return k.fixture.External().WayOut() },
+			end: func(_ *testenv.Operator, k *kind, o engine.Object) {
+				annotate(o, k.fixture.External().WayOut(), "true")
+			},
+		},
+		{name: "webhooks that are down", arrange: killWebhooks},
+		{
+			name: "a role without the verb delete", arrange: func(_ *testenv.Operator, o engine.Object) { takeAway("delete", namespaceNamed(o.GetName())) },
+			wayOut: func(*kind) string { return `cannot delete resource` },
+			end:    func(*testenv.Operator, *kind, engine.Object) { giveBackRole() },
+		},
+	}
+}
+
+// describeFinalizers has G6.
+func describeFinalizers(k *kind) {
+	Describe("G6: lets go of an object when it meets", Label("G6"), func() {
+		for _, x := range ordeals() {
+			if x.external && k.fixture.External() == nil {
+				continue
+			}
+			It(x.name, func(ctx context.Context) {
+				op := start(withWebhooks)
+				deletions := k.fixture.Deletions()
+				var objects []engine.Object
+				for _, d := range deletions {
+					objects = append(objects, k.several(1, "g6", d.Prepare)...)
+				}
+				quiet(op)
+				for _, o := range objects {
+					if x.arrange != nil {
+						x.arrange(op, o)
+					}
+				}
+				for _, o := range objects {
+					Expect(client.IgnoreNotFound(admin.Delete(ctx, o))).To(Succeed())
+				}
+				for _, o := range objects {
+					goneOrExplained(k, x, o)
+				}
+				retriesAreBounded(op, k, objects)
+				for _, o := range objects {
+					if x.end != nil && (x.emptied || gone(o)() != nil) {
+						x.end(op, k, o)
+					}
+				}
+				for i, o := range objects {
+					Eventually(gone(o)).Should(Succeed())
+					leftRightly(ctx, deletions[i], x, o)
+				}
+			})
+		}
+	})
+}
+
+// goneOrExplained waits until an object is gone, or says why it is not and what helps.
+func goneOrExplained(k *kind, x ordeal, o engine.Object) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		if !x.mustHold && gone(o)() == nil {
+			return
+		}
+		g.Expect(x.wayOut).NotTo(BeNil(), "it does not go")
+		c := ready(o)
+		g.Expect(c.Status).To(Equal(metav1.ConditionFalse))
+		g.Expect(c.Message).To(ContainSubstring(x.wayOut(k)))
+		g.Expect(kstatus(k, o)).To(Equal(status.TerminatingStatus))
+	}).Should(Succeed(), x.name)
+}
+
+// retriesAreBounded checks that objects that do not go do not keep the operator busy.
+func retriesAreBounded(op *testenv.Operator, k *kind, objects []engine.Object) {
+	GinkgoHelper()
+	objects = slices.DeleteFunc(slices.Clone(objects), func(o engine.Object) bool { return gone(o)() == nil })
+	if len(objects) == 0 {
+		return
+	}
+	runs, writes := reconciles(k), len(op.Wire.Writes())
+	Consistently(func(g Gomega) {
+		// With at most a second between tries, three seconds see four tries at full back-off; after the
+		// first failures they follow each other faster.
+		g.Expect(reconciles(k) - runs).To(BeNumerically("<=", 10*len(objects)))
+		g.Expect(len(op.Wire.Writes())-writes).To(BeNumerically("<=", 10*len(objects)), "writes")
+	}, "3s").Should(Succeed())
+}
+
+// leftRightly checks what a deleted object has left.
+func leftRightly(ctx context.Context, d Deletion, x ordeal, o engine.Object) {
+	GinkgoHelper()
+	left := func() contents {
+		all := survey(ctx, o.GetName())[o.GetName()]
+		if o.GetNamespace() != "" && !x.emptied { // its surroundings stay
+			maps.DeleteFunc(all, func(_ string, o *unstructured.Unstructured) bool { return !isChild(o) })
+		}
+		return all
+	}
+	if !d.Keeps || x.emptied {
+		Eventually(left).Should(BeEmpty())
+		return
+	}
+	all := left()
+	Expect(len(all)).To(BeNumerically(">", 1))
+	for key, o := range all {
+		Expect(o.GetDeletionTimestamp()).To(BeNil(), key)
+		Expect(o.GetLabels()).NotTo(Or(HaveKey(names.LabelOwnerUID), HaveKey(names.LabelManagedBy)), key)
+		Expect(o.GetAnnotations()).NotTo(HaveKey(names.AnnotationOwner), key)
+	}
+}
+
+const stuckName = "stuck"
+
+// terminate deletes the Namespace of an object; something in it keeps it from going.
+func terminate(_ *testenv.Operator, o engine.Object) {
+	GinkgoHelper()
+	Expect(admin.Create(context.Background(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Name: stuckName, Namespace: o.GetName(), Finalizers: []string{"test.example.com/stuck"},
+	}})).To(Succeed())
+	DeferCleanup(func() { unblock(nil, nil, o) })
+	remove(namespaceNamed(o.GetName()))
+}
+
+// unblock takes away what keeps a Namespace from going.
+func unblock(_ *testenv.Operator, _ *kind, o engine.Object) {
+	GinkgoHelper()
+	stuck := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: stuckName, Namespace: o.GetName()}}
+	patch := client.RawPatch(client.Merge.Type(), []byte(`{"metadata":{"finalizers":null}}`))
+	Expect(client.IgnoreNotFound(admin.Patch(context.Background(), stuck, patch))).To(Succeed())
+}
+
+func answerAll(code int) {
+	for _, f := range fixtures {
+		if e := f.External(); e != nil {
+			e.Answer(code)
+		}
+	}
+}
+
+// killWebhooks runs the operator without the webhooks that the API server is told to call.
+func killWebhooks(op *testenv.Operator, _ engine.Object) {
+	GinkgoHelper()
+	op.Stop()
+	op.Options.WebhookPort = -1
+	op.Start()
+}
+
+// takeAway takes a verb off all rules of the operator's role until the spec ends. The probe is an object
+// on which the operator could use it.
+func takeAway(verb string, probe client.Object) {
+	GinkgoHelper()
+	takeAwayIn(verb, probe, func(rbacv1.PolicyRule) bool { return true })
+}
+
+// takeAwayIn is takeAway from some of the rules only.
+func takeAwayIn(verb string, probe client.Object, from func(rbacv1.PolicyRule) bool) {
+	GinkgoHelper()
+	role := &rbacv1.ClusterRole{}
+	Expect(admin.Get(context.Background(), client.ObjectKey{Name: testenv.OperatorRole}, role)).To(Succeed())
+	for i := range role.Rules {
+		if !from(role.Rules[i]) {
+			continue
+		}
+		role.Rules[i].Verbs = slices.DeleteFunc(role.Rules[i].Verbs, func(v string) bool { return v == verb })
+	}
+	role.Rules = slices.DeleteFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return len(r.Verbs) == 0 })
+	DeferCleanup(giveBackRole)
+	Expect(admin.Update(context.Background(), role)).To(Succeed())
+
+	gvk, err := admin.GroupVersionKindFor(probe)
+	Expect(err).NotTo(HaveOccurred())
+	mapping, err := admin.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
+	Expect(err).NotTo(HaveOccurred())
+	review := func() bool {
+		r := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: testenv.OperatorUser, ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Verb: verb, Group: gvk.Group, Resource: mapping.Resource.Resource, Name: probe.GetName(),
+			},
+		}}
+		Expect(admin.Create(context.Background(), r)).To(Succeed())
+		return r.Status.Allowed
+	}
+	Eventually(review).Should(BeFalse())
+}
+
+func giveBackRole() {
+	GinkgoHelper()
+	Expect(testenv.InstallConfig(plane)).To(Succeed())
+}

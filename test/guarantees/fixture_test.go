@@ -1,0 +1,176 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package guarantees
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
+
+	"github.com/acme/platform-operator/internal/engine"
+)
+
+// fixtures has one line for each row of operator.Kinds.
+var fixtures = map[string]Fixture{
+	"AcmeNamespace": &acmeNamespaces{},
+	"ConfigWatcher": &configWatchers{},
+	"CronTab":       &cronTabs{},
+	"RebootPolicy":  &rebootPolicies{},
+}
+
+// Fixture tells the harness what it cannot know about a kind. Everything that is made for an object has
+// the object's unique name: it is the name of a cluster-scoped object, and the name of the Namespace of
+// all else, so that every write for it carries that name in its URL.
+type Fixture interface {
+	// Start prepares what the suite needs once, such as a server that stands for an outside system.
+	Start()
+	// Configuration is the kind's section of the operator's configuration. Tries after errors are to be
+	// at most a second apart.
+	Configuration() string
+	// Secretive lists configurations with which the operator reads Secrets.
+	Secretive(canary string) []Secretive
+	// External is the outside system that is told about objects; nil when there is none.
+	External() External
+
+	// Name gives the sample its unique name; the harness has set metadata.
+	Name(sample engine.Object, unique string)
+	// Settled tells whether a Ready object also shows what others than the operator write late.
+	Settled(engine.Object) bool
+	// Surround makes, in the Namespace of an object that is about to be created, what the object is about.
+	Surround(ctx context.Context, unique string)
+	// Childless tells that the kind keeps no children in a wanted state, so that there is nothing to
+	// repair. What it does to its surroundings are Happenings.
+	Childless() bool
+	// Change changes an object, or what surrounds it, so that the one write follows that Action gives.
+	Change(o engine.Object, unique string)
+	Action(unique string) string
+	// Transitions are changes of an object that make the operator write more than once.
+	Transitions() map[string]func(engine.Object)
+	// Happenings are what happens around a Ready object and makes the operator write more than once.
+	Happenings() []Happening
+	// Deletions are the ways in which objects are deleted.
+	Deletions() []Deletion
+	// Invalidate makes an object one that the schema refuses and that the operator must yet be able to
+	// delete.
+	Invalidate(o *unstructured.Unstructured)
+	// Tamper lists merge patches, each of which takes something from a child that the operator wants.
+	Tamper(child *unstructured.Unstructured) []string
+	// Foreign lists merge patches of a child that are not the operator's business.
+	Foreign(child *unstructured.Unstructured) []string
+	// Breakages are what makes objects not Ready.
+	Breakages() []Breakage
+}
+
+// Ordinary is the part of a Fixture of a kind that has nothing special: embedded, it leaves to say only
+// what is.
+type Ordinary struct{}
+
+// Start implements Fixture.
+func (Ordinary) Start() {}
+
+// Configuration implements Fixture.
+func (Ordinary) Configuration() string { return "" }
+
+// Secretive implements Fixture.
+func (Ordinary) Secretive(string) []Secretive { return nil }
+
+// External implements Fixture.
+func (Ordinary) External() External { return nil }
+
+// Name implements Fixture.
+func (Ordinary) Name(engine.Object, string) {}
+
+// Settled implements Fixture.
+func (Ordinary) Settled(engine.Object) bool { return true }
+
+// Surround implements Fixture.
+func (Ordinary) Surround(context.Context, string) {}
+
+// Childless implements Fixture.
+func (Ordinary) Childless() bool { return false }
+
+// Transitions implements Fixture.
+func (Ordinary) Transitions() map[string]func(engine.Object) { return nil }
+
+// Happenings implements Fixture.
+func (Ordinary) Happenings() []Happening { return nil }
+
+// Deletions implements Fixture.
+func (Ordinary) Deletions() []Deletion {
+	return []Deletion{{Name: "Delete", Prepare: func(engine.Object) {}}}
+}
+
+// Tamper implements Fixture.
+func (Ordinary) Tamper(*unstructured.Unstructured) []string { return nil }
+
+// Foreign implements Fixture.
+func (Ordinary) Foreign(*unstructured.Unstructured) []string { return nil }
+
+// Happening is something that happens around an object.
+type Happening struct {
+	Name string
+	// Do brings it about, and Done tells what the operator has yet to do.
+	Do   func(unique string)
+	Done func(unique string) error
+}
+
+// Deletion is one way of deleting an object.
+type Deletion struct {
+	Name string
+	// Prepare changes the object before it is created.
+	Prepare func(engine.Object)
+	// Keeps tells that the children stay, without the operator's marks.
+	Keeps bool
+}
+
+// Secretive is a configuration with Secrets in it.
+type Secretive struct {
+	Name          string
+	Configuration string
+	// Secrets are created in the operator's namespace.
+	Secrets []*corev1.Secret
+	// Used tells whether the operator has sent the secrets to where they belong.
+	Used func() bool
+}
+
+// External is an outside system.
+type External interface {
+	// Answer sets the HTTP status of all answers from now on.
+	Answer(code int)
+	// Tried and Told count what was said about the object of a unique name: all of it, and what was
+	// answered with success.
+	Tried(unique string) int
+	Told(unique string) int
+	// WayOut is the annotation that, being "true", lets an object go without the outside system.
+	WayOut() string
+}
+
+// Breakage is one way of making an object not Ready.
+type Breakage struct {
+	Name string
+	// Unborn means that the object is created after Break.
+	Unborn bool
+	// Prepare changes the object before it is created; nil changes nothing.
+	Prepare func(engine.Object)
+	// Break breaks something of the object with the unique name, and Mend undoes it.
+	Break, Mend func(ctx context.Context, unique string)
+	// Reason is the reason of Ready then, and Status what kstatus reads.
+	Reason string
+	Status status.Status
+}

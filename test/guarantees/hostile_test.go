@@ -1,0 +1,185 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package guarantees
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/operator"
+)
+
+// describeHostile has G11.
+func describeHostile(k *kind) {
+	Describe("G11: serves the next object whatever is in the strings of others", Label("G11"), func() {
+		It("with webhooks", func(ctx context.Context) { fuzz(ctx, k, withWebhooks) })
+		It("without webhooks", func(ctx context.Context) { fuzz(ctx, k, func(*operator.Options) {}) })
+	})
+}
+
+// maxFuzzed is about how many objects are tried with strange strings.
+const maxFuzzed = 2500
+
+// fuzz creates an object for every string field and every nasty string. What the API server admits has
+// to get an answer from the operator.
+func fuzz(ctx context.Context, k *kind, mutate func(*operator.Options)) {
+	GinkgoHelper()
+	start(mutate)
+	panics := func() float64 {
+		return metric("controller_runtime_reconcile_panics_total", "", "") + metric("controller_runtime_webhook_panics_total", "", "")
+	}
+	before := panics()
+	random := rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), 0))
+	strings := nastyStrings(random)
+	var admitted []engine.Object
+	fields := k.stringFields()
+	Expect(fields).NotTo(BeEmpty())
+	// A kind that embeds types of Kubernetes has hundreds of fields: then each meets some of the strings.
+	namespace := unique("g11-all")
+	each := min(len(strings), max(1, maxFuzzed/len(fields)))
+	for _, field := range fields {
+		for _, i := range random.Perm(len(strings))[:each] {
+			if o := k.admitted(ctx, namespace, field, strings[i]); o != nil {
+				admitted = append(admitted, o)
+			}
+		}
+	}
+	AddReportEntry("strings", fmt.Sprintf("%d fields, %d strings, %d objects admitted", len(fields), len(strings), len(admitted)))
+	Expect(admitted).NotTo(BeEmpty())
+
+	next := k.make(unique("g11-next"), k.briefly)
+	Eventually(k.settled(next)).Should(Succeed())
+	for _, o := range admitted {
+		Eventually(func(g Gomega) {
+			g.Expect(ready(o).Reason).NotTo(BeEmpty())
+			g.Expect(o.CommonStatus().ObservedGeneration).To(Equal(o.GetGeneration()))
+		}).Should(Succeed(), func() string { return fmt.Sprintf("%+v", o) })
+	}
+	Expect(panics()).To(Equal(before))
+	Expect(logs.String()).NotTo(ContainSubstring("Observed a panic"))
+	next = k.make(unique("g11-next"), k.briefly)
+	Eventually(k.settled(next)).Should(Succeed())
+}
+
+// nastyStrings are strings that have broken programs, and some random ones.
+func nastyStrings(r *rand.Rand) []string {
+	all := []string{
+		"", " ", "a", "A", "-", "--help", "..", "../../etc/passwd", "a/b", "a/b/c", "*", "a:b:c:d:e", "a,b", "a=b", "a b",
+		"\x00", "a\x00b", "a\nb: c", "\x7f", "\u200b", "\u202etxet", "\ufeffa", "ä", "e\u0301", "漢字", "🦄", "\U0010ffff", "\ufffd",
+		"null", "-1", "0x10", "1e400", "NaN", "-1Gi", "99999999999999999999",
+		"%s%n%d", "{{.}}", "$(id)", "';--", "<a href=x>", `\`, `"`, `\u0000`,
+		"system:masters", "system:serviceaccount:a:b", "kube-system", "openshift-a", "admin", "kubernetes.io/a", "a.acme.com/b",
+		strings.Repeat("a", 63), strings.Repeat("a", 64), strings.Repeat("a", 253), strings.Repeat("ä", 256), strings.Repeat("a", 10000),
+		strings.Repeat("a.", 126) + "a", strings.Repeat("(", 300),
+	}
+	for range 10 {
+		b := &strings.Builder{}
+		for range 1 + r.IntN(40) {
+			b.WriteRune([]rune{rune(r.IntN(128)), rune(r.IntN(0xd800)), rune(0x10000 + r.IntN(0xfffff))}[r.IntN(3)])
+		}
+		all = append(all, b.String())
+	}
+	return all
+}
+
+// field is where a string stands: the names of properties; "[]" is an element of a list, "{}" a value of
+// a map, and "{key}" a key of it.
+type field []string
+
+// stringFields are all places in the spec that take a string.
+func (k *kind) stringFields() []field {
+	GinkgoHelper()
+	cl, err := client.New(plane.Config, client.Options{Scheme: crdScheme()})
+	Expect(err).NotTo(HaveOccurred())
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	Expect(cl.Get(context.Background(), client.ObjectKey{Name: k.crdName()}, crd)).To(Succeed())
+	var fields []field
+	for _, v := range crd.Spec.Versions {
+		if v.Name == k.gvk.Version {
+			fields = walk(v.Schema.OpenAPIV3Schema.Properties["spec"], field{"spec"})
+		}
+	}
+	return fields
+}
+
+func walk(s apiextensionsv1.JSONSchemaProps, at field) []field {
+	here := func(more string) field { return append(at[:len(at):len(at)], more) }
+	switch {
+	case s.Type == "string" || s.XIntOrString:
+		return []field{at}
+	case s.Type == "array" && s.Items != nil && s.Items.Schema != nil:
+		return walk(*s.Items.Schema, here("[]"))
+	case s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil:
+		return append(walk(*s.AdditionalProperties.Schema, here("{}")), here("{key}"))
+	}
+	var all []field
+	for _, name := range sortedKeys(s.Properties) {
+		all = append(all, walk(s.Properties[name], here(name))...)
+	}
+	return all
+}
+
+// with gives a value with a string put at a place below it.
+func with(value any, at field, s string) any {
+	if len(at) == 0 {
+		return s
+	}
+	switch at[0] {
+	case "[]":
+		return []any{with(nil, at[1:], s)}
+	case "{}":
+		return map[string]any{"key": with(nil, at[1:], s)}
+	case "{key}":
+		return map[string]any{s: "1"}
+	}
+	m, ok := value.(map[string]any)
+	if !ok {
+		m = map[string]any{}
+	}
+	m[at[0]] = with(m[at[0]], at[1:], s)
+	return m
+}
+
+// admitted creates the sample with a string in a field, and gives it when the API server takes it.
+func (k *kind) admitted(ctx context.Context, namespace string, at field, s string) engine.Object {
+	GinkgoHelper()
+	o := k.object(unique("g11"))
+	if o.GetNamespace() != "" { // one for all
+		o.SetNamespace(namespace)
+		k.surround(o)
+	}
+	k.briefly(o)
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	Expect(err).NotTo(HaveOccurred())
+	u := &unstructured.Unstructured{Object: with(content, at, s).(map[string]any)}
+	u.SetGroupVersionKind(k.gvk)
+	if admin.Create(ctx, u) != nil {
+		return nil
+	}
+	discardLater(o)
+	return o
+}

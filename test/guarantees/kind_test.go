@@ -1,0 +1,248 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package guarantees
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/yaml"
+
+	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/operator"
+	"github.com/acme/platform-operator/internal/testenv"
+)
+
+// kind is a row of the table of kinds with its fixture.
+type kind struct {
+	row     operator.Kind
+	gvk     schema.GroupVersionKind
+	name    string
+	fixture Fixture
+
+	namespaced bool
+}
+
+func newKind(row operator.Kind) *kind {
+	gvk, err := apiutil.GVKForObject(row.Object, operator.Scheme())
+	if err != nil {
+		panic(err)
+	}
+	k := &kind{row: row, gvk: gvk, name: gvk.Kind, fixture: fixtures[gvk.Kind]}
+	k.namespaced = k.crd().Spec.Scope == apiextensionsv1.NamespaceScoped
+	return k
+}
+
+// controller is the name of the kind's controller.
+func (k *kind) controller() string { return strings.ToLower(k.name) }
+
+// sampleFile is where the kind's sample is.
+func (k *kind) sampleFile() string {
+	group, _, _ := strings.Cut(k.gvk.Group, ".")
+	return testenv.RepoFile("config", "samples", fmt.Sprintf("%s_%s_%s.yaml", group, k.gvk.Version, k.controller()))
+}
+
+func (k *kind) empty() engine.Object { return k.row.Object.DeepCopyObject().(engine.Object) }
+
+// object is the sample under a unique name.
+func (k *kind) object(unique string) engine.Object {
+	GinkgoHelper()
+	text, err := os.ReadFile(k.sampleFile())
+	Expect(err).NotTo(HaveOccurred())
+	o := k.empty()
+	Expect(yaml.UnmarshalStrict(text, o)).To(Succeed())
+	if k.namespaced {
+		o.SetNamespace(unique)
+	}
+	o.SetName(unique)
+	k.fixture.Name(o, unique)
+	return o
+}
+
+// uniques numbers unique names, whose beginning tells what they are for.
+var uniques = map[string]int{}
+
+func unique(prefix string) string {
+	uniques[prefix]++
+	return fmt.Sprintf("%s-%d", prefix, uniques[prefix])
+}
+
+// make creates an object, which is deleted when the spec ends.
+func (k *kind) make(name string, change ...func(engine.Object)) engine.Object {
+	GinkgoHelper()
+	o := k.object(name)
+	for _, c := range change {
+		c(o)
+	}
+	k.surround(o)
+	Expect(admin.Create(context.Background(), o)).To(Succeed())
+	discardLater(o)
+	return o
+}
+
+// surround makes the Namespace of an object, and what the object is about.
+func (k *kind) surround(o engine.Object) {
+	GinkgoHelper()
+	if o.GetNamespace() == "" {
+		return
+	}
+	ns := namespaceNamed(o.GetNamespace())
+	err := admin.Create(context.Background(), ns)
+	Expect(client.IgnoreAlreadyExists(err)).To(Succeed())
+	if err == nil {
+		discardLater(ns)
+		k.fixture.Surround(context.Background(), ns.Name)
+	}
+}
+
+// briefly changes an object so that its deletion takes little time, where the kind has such a way.
+func (k *kind) briefly(o engine.Object) {
+	for _, d := range k.fixture.Deletions() {
+		if d.Keeps {
+			d.Prepare(o)
+		}
+	}
+}
+
+// discardLater deletes an object when the spec ends. What has a finalizer goes when an operator, maybe
+// the one of the next spec, lets it.
+func discardLater(o client.Object) {
+	DeferCleanup(func(ctx context.Context) {
+		Expect(client.IgnoreNotFound(admin.Delete(ctx, o))).To(Succeed())
+	})
+}
+
+// several makes n settled objects.
+func (k *kind) several(n int, prefix string, change ...func(engine.Object)) []engine.Object {
+	GinkgoHelper()
+	var all []engine.Object
+	for range n {
+		all = append(all, k.make(unique(prefix), change...))
+	}
+	for _, o := range all {
+		Eventually(k.settled(o)).Should(Succeed())
+	}
+	return all
+}
+
+// settled gives a function that tells what an object still waits for.
+func (k *kind) settled(o engine.Object) func() error {
+	return func() error {
+		if err := admin.Get(context.Background(), client.ObjectKeyFromObject(o), o); err != nil {
+			return err
+		}
+		s := o.CommonStatus()
+		if s.ObservedGeneration != o.GetGeneration() || !meta.IsStatusConditionTrue(s.Conditions, engine.Ready) || !k.fixture.Settled(o) {
+			return fmt.Errorf("%s is not settled: generation %d, status %+v", o.GetName(), o.GetGeneration(), *s)
+		}
+		return nil
+	}
+}
+
+// ready is an object's condition Ready.
+func ready(o engine.Object) metav1.Condition {
+	if err := admin.Get(context.Background(), client.ObjectKeyFromObject(o), o); err != nil {
+		return metav1.Condition{Reason: err.Error()}
+	}
+	return *cmp.Or(meta.FindStatusCondition(o.CommonStatus().Conditions, engine.Ready), &metav1.Condition{})
+}
+
+// gone gives a function that tells why an object is still there.
+func gone(o engine.Object) func() error {
+	return func() error {
+		err := admin.Get(context.Background(), client.ObjectKeyFromObject(o), o)
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("%s is there: %w; finalizers %v, conditions %+v", o.GetName(), err, o.GetFinalizers(), o.CommonStatus().Conditions)
+	}
+}
+
+// change changes an object on the API server.
+func change(o engine.Object, f func(engine.Object)) {
+	GinkgoHelper()
+	Expect(admin.Get(context.Background(), client.ObjectKeyFromObject(o), o)).To(Succeed())
+	before := o.DeepCopyObject().(engine.Object)
+	f(o)
+	Expect(admin.Patch(context.Background(), o, client.MergeFrom(before))).To(Succeed())
+}
+
+// remove deletes an object.
+func remove(o client.Object) {
+	GinkgoHelper()
+	Expect(admin.Delete(context.Background(), o)).To(Succeed())
+}
+
+func mergePatch(o client.Object, patch string, opts ...client.PatchOption) {
+	GinkgoHelper()
+	Expect(admin.Patch(context.Background(), o, client.RawPatch(client.Merge.Type(), []byte(patch)), opts...)).To(Succeed(), patch)
+}
+
+func annotate(o client.Object, key, value string) {
+	GinkgoHelper()
+	mergePatch(o, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, key, value))
+}
+
+// kstatus is what tools that know nothing of the kind make of an object.
+func kstatus(k *kind, o client.Object) status.Status {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(k.gvk)
+	err := admin.Get(context.Background(), client.ObjectKeyFromObject(o), u)
+	if apierrors.IsNotFound(err) {
+		return status.NotFoundStatus
+	}
+	result, computeErr := status.Compute(u)
+	if err != nil || computeErr != nil {
+		return status.UnknownStatus
+	}
+	return result.Status
+}
+
+// quiet waits until nothing of earlier specs is going on and the operator writes nothing.
+func quiet(op *testenv.Operator) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		for _, row := range operator.Kinds {
+			list := &metav1.PartialObjectMetadataList{}
+			k := newKind(row)
+			list.SetGroupVersionKind(k.gvk.GroupVersion().WithKind(k.name + "List"))
+			g.Expect(admin.List(context.Background(), list)).To(Succeed())
+			list.Items = slices.DeleteFunc(list.Items, func(m metav1.PartialObjectMetadata) bool { return m.DeletionTimestamp == nil })
+			g.Expect(list.Items).To(BeEmpty())
+		}
+		op.Wire.Forget()
+		g.Consistently(op.Wire.Writes, "700ms").Should(BeEmpty())
+	}, "90s").Should(Succeed())
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

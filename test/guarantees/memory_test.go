@@ -1,0 +1,114 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package guarantees
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	unrelated     = 5000
+	unrelatedSize = 100 << 10
+	maxGrowth     = 50 << 20
+)
+
+// describeMemory has G8.
+func describeMemory(all []*kind) {
+	labels := Labels{"G8"}
+	for _, k := range all {
+		labels = append(labels, k.name)
+	}
+	It("G8: needs no memory for what is not its own", labels, func(ctx context.Context) {
+		op := start()
+		for _, k := range all {
+			k.several(1, "g8")
+		}
+		before := heap()
+		DeferCleanup(deleteSecrets)
+		createSecrets(ctx)
+		Expect(growth(before)).To(BeNumerically("<", maxGrowth), "while Secrets come")
+		op.Restart()
+		for _, k := range all {
+			k.several(1, "g8")
+		}
+		Expect(growth(before)).To(BeNumerically("<", maxGrowth), "started with Secrets there")
+	})
+}
+
+func heap() uint64 {
+	for range 3 { // what finalizers and pools hold goes with a later collection
+		runtime.GC()
+	}
+	debug.FreeOSMemory()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+func growth(before uint64) int64 {
+	g := int64(heap()) - int64(before)
+	AddReportEntry("growth of the heap", fmt.Sprintf("%.1f MiB", float64(g)/(1<<20)))
+	return g
+}
+
+const crowded = "g8-crowded"
+
+// clientset speaks the protocol of protocol buffers, which carries bytes as they are.
+func clientset() kubernetes.Interface {
+	GinkgoHelper()
+	config := rest.CopyConfig(plane.Config)
+	config.ContentType = "application/vnd.kubernetes.protobuf"
+	cs, err := kubernetes.NewForConfig(config)
+	Expect(err).NotTo(HaveOccurred())
+	return cs
+}
+
+func createSecrets(ctx context.Context) {
+	GinkgoHelper()
+	cs := clientset()
+	Expect(admin.Create(ctx, namespaceNamed(crowded))).To(Succeed())
+	data := map[string][]byte{"data": make([]byte, unrelatedSize)}
+	var g errgroup.Group
+	g.SetLimit(8)
+	for i := range unrelated {
+		g.Go(func() error {
+			s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("unrelated-%d", i)}, Data: data}
+			_, err := cs.CoreV1().Secrets(crowded).Create(ctx, s, metav1.CreateOptions{})
+			return err
+		})
+	}
+	Expect(g.Wait()).To(Succeed())
+}
+
+// deleteSecrets asks for no more than the metadata of what it deletes.
+func deleteSecrets(ctx context.Context) {
+	secret := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}}
+	Expect(admin.DeleteAllOf(ctx, secret, client.InNamespace(crowded))).To(Succeed())
+	remove(namespaceNamed(crowded))
+}

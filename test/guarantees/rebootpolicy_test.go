@@ -1,0 +1,186 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package guarantees
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/acme/platform-operator/api/autoreboot/v1alpha1"
+	"github.com/acme/platform-operator/internal/controller/rebootpolicy"
+	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/external/sqldb/sqltest"
+	"github.com/acme/platform-operator/internal/rollout"
+)
+
+// rebootPolicies is the fixture of RebootPolicy. All objects watch the same in a real PostgreSQL, each as a user of its
+// own who sees a row of their own. Its act is the restart of a Deployment.
+type rebootPolicies struct {
+	Ordinary
+	server          *sqltest.Server
+	password, value string
+}
+
+func rebootPolicy(o engine.Object) *v1alpha1.RebootPolicy { return o.(*v1alpha1.RebootPolicy) }
+
+// Start implements Fixture.
+func (f *rebootPolicies) Start() {
+	f.server, f.password, f.value = sqltest.StartPostgres(GinkgoT()), "a-password", "a-value"
+	f.server.Exec("CREATE TABLE settings (owner text PRIMARY KEY, value text)", "GRANT SELECT ON settings TO PUBLIC")
+}
+
+// Configuration implements Fixture.
+func (*rebootPolicies) Configuration() string {
+	return "rebootPolicy: {retryMax: 1s, allowedNetworks: [127.0.0.0/8]}\n"
+}
+
+// Secretive implements Fixture: nobody is to learn the password, nor the value.
+func (f *rebootPolicies) Secretive(canary string) []Secretive {
+	f.password, f.value = canary, canary
+	return []Secretive{{
+		Name: "a password and a value", Configuration: f.Configuration(),
+		Used: func() bool {
+			return f.server.Int("SELECT count(*) FROM pg_stat_activity WHERE usename LIKE 'g9-%'") > 0
+		},
+	}}
+}
+
+// Name implements Fixture.
+func (f *rebootPolicies) Name(sample engine.Object, _ string) {
+	spec := &rebootPolicy(sample).Spec
+	spec.Source.Host, spec.Source.Port, spec.Source.Database = f.server.Host, int32(f.server.Port), f.server.Database
+	spec.Source.TLS = &v1alpha1.SourceTLS{CASecretRef: &v1alpha1.CAReference{Name: spec.Source.CredentialsSecretRef.Name}}
+	spec.Watch.Where = "owner = current_user"
+	spec.Interval = &metav1.Duration{Duration: 5 * time.Second}
+}
+
+// Settled implements Fixture.
+func (*rebootPolicies) Settled(o engine.Object) bool { return rebootPolicy(o).Status.Pending == nil }
+
+// Surround implements Fixture.
+func (f *rebootPolicies) Surround(ctx context.Context, unique string) {
+	f.server.Exec(fmt.Sprintf(`CREATE ROLE %q LOGIN PASSWORD '%s'`, unique, f.password))
+	f.insert(unique)
+	Expect(admin.Create(ctx, f.credentials(unique))).To(Succeed())
+	Expect(admin.Create(ctx, webapp(unique))).To(Succeed())
+}
+
+func (f *rebootPolicies) insert(unique string) {
+	f.server.Exec(fmt.Sprintf("INSERT INTO settings VALUES ('%s', '%s')", unique, f.value))
+}
+
+func (f *rebootPolicies) credentials(unique string) *corev1.Secret {
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: unique, Name: "webapp-db"},
+		StringData: map[string]string{"username": unique, "password": f.password, "ca.crt": f.server.CA},
+	}
+}
+
+// Childless implements Fixture.
+func (*rebootPolicies) Childless() bool { return true }
+
+// Change implements Fixture.
+func (f *rebootPolicies) Change(_ engine.Object, unique string) {
+	f.server.Exec(fmt.Sprintf("UPDATE settings SET value = value || ' changed' WHERE owner = '%s'", unique))
+}
+
+// Action implements Fixture.
+func (*rebootPolicies) Action(unique string) string {
+	return "PATCH namespaces/" + unique + "/deployments/webapp"
+}
+
+// Happenings implements Fixture.
+func (f *rebootPolicies) Happenings() []Happening {
+	return []Happening{{
+		Name: "change of the value",
+		Do:   func(unique string) { f.Change(nil, unique) },
+		Done: func(unique string) error {
+			p := &v1alpha1.RebootPolicy{}
+			if err := admin.Get(context.Background(), client.ObjectKey{Namespace: unique, Name: unique}, p); err != nil {
+				return err
+			}
+			return restartedOnce(unique, p.Status.RestartStatus)
+		},
+	}}
+}
+
+// Invalidate implements Fixture.
+func (*rebootPolicies) Invalidate(o *unstructured.Unstructured) {
+	Expect(unstructured.SetNestedField(o.Object, "0s", "spec", "interval")).To(Succeed())
+	Expect(unstructured.SetNestedStringMap(o.Object, map[string]string{}, "spec", "podSelector")).To(Succeed())
+}
+
+// Foreign implements Fixture.
+func (*rebootPolicies) Foreign(other *unstructured.Unstructured) []string {
+	return configWatchers{}.Foreign(other)
+}
+
+// Breakages implements Fixture.
+func (f *rebootPolicies) Breakages() []Breakage {
+	return []Breakage{
+		{
+			Name: "that the Secret with the credentials does not exist",
+			Break: func(ctx context.Context, unique string) {
+				Expect(admin.Delete(ctx, f.credentials(unique))).To(Succeed())
+			},
+			Mend: func(ctx context.Context, unique string) {
+				Expect(admin.Create(ctx, f.credentials(unique))).To(Succeed())
+			},
+			Reason: rebootpolicy.ReasonCredentialsMissing, Status: status.FailedStatus,
+		},
+		{
+			Name: "that there is no such row",
+			Break: func(_ context.Context, unique string) {
+				f.server.Exec(fmt.Sprintf("DELETE FROM settings WHERE owner = '%s'", unique))
+			},
+			Mend:   func(_ context.Context, unique string) { f.insert(unique) },
+			Reason: "NoRow", Status: status.FailedStatus,
+		},
+		{
+			Name: "that the database is away",
+			Break: func(context.Context, string) {
+				DeferCleanup(f.server.Restart) // for the specs after this one, whatever becomes of it
+				f.server.Stop()
+			},
+			Mend:   func(context.Context, string) { f.server.Restart() },
+			Reason: "SourceUnreachable", Status: status.InProgressStatus,
+		},
+		{
+			Name: "that the operator may not do what it has to",
+			Prepare: func(o engine.Object) {
+				rebootPolicy(o).Spec.Restart.Debounce = &metav1.Duration{}
+			},
+			Break: func(_ context.Context, unique string) {
+				takeAwayIn("patch", webapp(unique), func(r rbacv1.PolicyRule) bool { return slices.Contains(r.APIGroups, "apps") })
+				f.Change(nil, unique)
+			},
+			Mend:   func(context.Context, string) { giveBackRole() },
+			Reason: rollout.ReasonRestartRefused, Status: status.InProgressStatus,
+		},
+	}
+}

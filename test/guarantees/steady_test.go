@@ -1,0 +1,216 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package guarantees
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/operator"
+	"github.com/acme/platform-operator/internal/testenv"
+)
+
+// many is how many objects of each kind a restart meets.
+const many = 20
+
+// describeSteady has G1 and G2. Their specs are for all kinds at once, because each takes its time.
+func describeSteady(all []*kind) {
+	labels := func(g string) Labels {
+		l := Labels{g}
+		for _, k := range all {
+			l = append(l, k.name)
+		}
+		return l
+	}
+
+	It("G1: writes nothing for 30 seconds when nothing changed", labels("G1"), func(ctx context.Context) {
+		op := start()
+		var objects []engine.Object
+		var uniques []string
+		for _, k := range all {
+			objects = append(objects, k.several(2, "g1")...)
+			for _, transition := range k.fixture.Transitions() {
+				objects = append(objects, k.several(1, "g1", transition)...)
+			}
+		}
+		for _, o := range objects {
+			uniques = append(uniques, o.GetName())
+		}
+		quiet(op)
+		before := survey(ctx, uniques...)
+		op.Wire.Forget()
+		Consistently(op.Wire.Writes, "30s", "500ms").Should(BeEmpty())
+		for name, now := range survey(ctx, uniques...) {
+			Expect(len(now)).To(BeNumerically(">", 1), "an object without children proves nothing")
+			Expect(now.versions()).To(Equal(before[name].versions()))
+		}
+
+		// Nor when it looks at every object once more.
+		ran := runs(all)
+		for _, o := range objects {
+			annotate(o, "others.example.com/poke", "1")
+		}
+		caughtUp(all, ran, len(objects)/len(all))
+		Consistently(op.Wire.Writes, "1s").Should(BeEmpty())
+	})
+
+	It("G2: writes nothing after a restart", labels("G2"), func() {
+		op := start()
+		for _, k := range all {
+			k.several(many, "g2-restart")
+		}
+		quiet(op)
+		before := runs(all)
+		op.Stop()
+		op.Wire.Forget()
+		op.Start()
+		caughtUp(all, before, many)
+		Consistently(op.Wire.Writes, "2s").Should(BeEmpty())
+	})
+
+	It("G2: writes nothing after a change of leader", labels("G2"), func() {
+		elects := func(o *operator.Options) { o.LeaderElect = true }
+		first := start(elects)
+		Eventually(first.Leads()).Should(BeClosed())
+		for _, k := range all {
+			k.several(many, "g2-leader")
+		}
+		quiet(first)
+		second := start(elects)
+		Consistently(second.Leads(), "500ms").ShouldNot(BeClosed())
+		before := runs(all)
+		first.Stop()
+		Eventually(second.Leads()).Should(BeClosed())
+		caughtUp(all, before, many)
+		Consistently(second.Wire.Writes, "2s").Should(BeEmpty())
+	})
+}
+
+// runs are the reconciles of every kind so far.
+func runs(all []*kind) map[string]float64 {
+	GinkgoHelper()
+	out := map[string]float64{}
+	for _, k := range all {
+		out[k.name] = reconciles(k)
+	}
+	return out
+}
+
+// caughtUp waits until every kind has looked at n objects since then and has nothing more to do.
+func caughtUp(all []*kind, before map[string]float64, n int) {
+	GinkgoHelper()
+	for _, k := range all {
+		Eventually(func() float64 { return reconciles(k) - before[k.name] }).Should(BeNumerically(">=", n))
+		Eventually(busy).WithArguments(k).Should(BeZero())
+	}
+}
+
+// describeLevels has G3.
+func describeLevels(k *kind) {
+	Describe("G3: acts exactly once", Label("G3"), func() {
+		It("on a change that was made while it was stopped", func() {
+			op := start()
+			o := k.several(1, "g3-stopped")[0]
+			quiet(op)
+			op.Stop()
+			action := k.fixture.Action(o.GetName())
+			change(o, func(o engine.Object) { k.fixture.Change(o, o.GetName()) })
+			op.Wire.Forget()
+			op.Start()
+			Eventually(succeeded).WithArguments(op, o, action).Should(Equal(1))
+			Eventually(k.settled(o)).Should(Succeed())
+			quietFor(op, o)
+			Expect(succeeded(op, o, action)).To(Equal(1))
+			for _, w := range op.Wire.Writes(about(o)) {
+				Expect(w.String()).To(Or(Equal(action), HaveSuffix("/status")))
+			}
+		})
+
+		It("after the action has failed ten times", func() {
+			op := start()
+			o := k.several(1, "g3-failing")[0]
+			quiet(op)
+			action := k.fixture.Action(o.GetName())
+			fault := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.String() == action }, Count: 10})
+			change(o, func(o engine.Object) { k.fixture.Change(o, o.GetName()) })
+			Eventually(fault.Tripped).Should(Equal(10))
+			Eventually(succeeded).WithArguments(op, o, action).Should(Equal(1))
+			Eventually(k.settled(o)).Should(Succeed())
+			quietFor(op, o)
+			Expect(succeeded(op, o, action)).To(Equal(1))
+			Expect(op.Wire.Writes(about(o), is(action))).To(HaveLen(11))
+		})
+
+		if k.fixture.External() != nil {
+			It("after the outside system has failed ten times", func() {
+				op := start()
+				o := k.several(1, "g3-outside")[0]
+				outside := k.fixture.External()
+				outside.Answer(http.StatusInternalServerError)
+				remove(o)
+				Eventually(outside.Tried).WithArguments(o.GetName()).Should(BeNumerically(">=", 10))
+				Expect(outside.Told(o.GetName())).To(BeZero())
+				outside.Answer(http.StatusOK)
+				Eventually(gone(o)).Should(Succeed())
+				quietFor(op, o)
+				Expect(outside.Told(o.GetName())).To(Equal(1))
+			})
+		}
+	})
+}
+
+func about(o engine.Object) func(testenv.Write) bool {
+	return func(w testenv.Write) bool { return w.For(o.GetName()) }
+}
+
+func is(write string) func(testenv.Write) bool {
+	return func(w testenv.Write) bool { return w.String() == write }
+}
+
+// succeeded counts how often a write for an object came through.
+func succeeded(op *testenv.Operator, o engine.Object, write string) int {
+	n := 0
+	for _, w := range op.Wire.Writes(about(o), is(write)) {
+		if w.Code/100 == 2 {
+			n++
+		}
+	}
+	return n
+}
+
+// quietFor waits until nothing is written for an object.
+func quietFor(op *testenv.Operator, o engine.Object) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		n := len(op.Wire.Writes(about(o)))
+		g.Consistently(func() int { return len(op.Wire.Writes(about(o))) }, "700ms").Should(Equal(n))
+	}).Should(Succeed())
+}
+
+// listing is for messages.
+func listing(writes []testenv.Write) string {
+	var lines []string
+	for _, w := range writes {
+		lines = append(lines, w.String())
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,196 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package guarantees checks what every kind guarantees, for every row of operator.Kinds: the operator
+// runs under its generated role against a real etcd, kube-apiserver and kube-controller-manager.
+//
+// A guarantee alone: go test ./test/guarantees --ginkgo.label-filter=G4; a kind alone: the same with
+// the kind's name.
+package guarantees
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	"github.com/onsi/ginkgo/v2/types"
+	. "github.com/onsi/gomega"
+	"go.uber.org/zap/zapcore"
+	"k8s.io/client-go/dynamic"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/acme/platform-operator/internal/operator"
+	"github.com/acme/platform-operator/internal/testenv"
+)
+
+var (
+	plane *testenv.ControlPlane
+	admin client.Client // not cached
+	dyn   *dynamic.DynamicClient
+	logs  logBuffer // what the operator logs, at any level
+)
+
+func TestGuarantees(t *testing.T) {
+	RegisterFailHandler(Fail)
+	SetDefaultEventuallyTimeout(30 * time.Second)
+	SetDefaultEventuallyPollingInterval(25 * time.Millisecond)
+	SetDefaultConsistentlyPollingInterval(25 * time.Millisecond)
+	RunSpecs(t, "guarantees")
+}
+
+var _ = BeforeSuite(func() {
+	ctrl.SetLogger(zap.New(zap.WriteTo(&logs), zap.Level(zapcore.Level(-10))))
+	var err error
+	plane, err = testenv.Start(testenv.Options{WithControllers: true})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() { Expect(plane.Stop()).To(Succeed()) })
+	Expect(testenv.InstallConfig(plane)).To(Succeed())
+	admin, err = client.New(plane.Config, client.Options{Scheme: operator.Scheme()})
+	Expect(err).NotTo(HaveOccurred())
+	dyn, err = dynamic.NewForConfig(plane.Config)
+	Expect(err).NotTo(HaveOccurred())
+	discoverResources()
+	for _, f := range fixtures {
+		f.Start()
+	}
+})
+
+// One container, so that specs run in this order: Ginkgo shuffles containers at the top.
+var _ = Describe("Guarantees", func() {
+	var all []*kind
+	for _, row := range operator.Kinds {
+		if k := newKind(row); k.fixture != nil { // the completeness test tells about one that has none
+			all = append(all, k)
+		}
+	}
+	describeComplete()
+	describeSteady(all)
+	describeMemory(all)
+	for _, k := range all {
+		Describe(k.name, Label(k.name), func() {
+			describeLevels(k)
+			describeCrashes(k)
+			describeDrift(k)
+			describeFinalizers(k)
+			describeAbsence(k)
+			describeSecrecy(k)
+			describeOthers(k)
+			describeHostile(k)
+			describeTruth(k)
+		})
+	}
+})
+
+// start runs the operator with the configurations of all kinds until the spec ends.
+func start(mutate ...func(*operator.Options)) *testenv.Operator {
+	GinkgoHelper()
+	var sections []string
+	for _, name := range sortedKeys(fixtures) {
+		if e := fixtures[name].External(); e != nil {
+			e.Answer(200)
+		}
+		sections = append(sections, fixtures[name].Configuration())
+	}
+	return startWith(strings.Join(sections, ""), mutate...)
+}
+
+func startWith(sections string, mutate ...func(*operator.Options)) *testenv.Operator {
+	GinkgoHelper()
+	file := testenv.ConfigFile(GinkgoT(), "apiVersion: config.acme.com/v1alpha1\nkind: PlatformOperatorConfig\n"+sections)
+	configured := func(o *operator.Options) { o.ConfigFile = file }
+	return testenv.StartOperator(GinkgoT(), plane, append([]func(*operator.Options){configured}, mutate...)...)
+}
+
+func withWebhooks(o *operator.Options) { o.WebhookPort = 0 }
+
+// logBuffer keeps what is written to it.
+type logBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// The closing table: kinds by guarantees.
+var _ = ReportAfterSuite("table", func(report Report) {
+	if report.SuiteConfig.DryRun {
+		return
+	}
+	fmt.Print(table(report))
+})
+
+func table(report Report) string {
+	type cell struct {
+		specs int
+		bad   bool
+		time  time.Duration
+	}
+	var guarantees []string
+	for i := range 12 {
+		guarantees = append(guarantees, fmt.Sprintf("G%d", i+1))
+	}
+	cells := map[string]cell{}
+	for _, spec := range report.SpecReports {
+		if spec.LeafNodeType != types.NodeTypeIt || spec.State == types.SpecStateSkipped {
+			continue
+		}
+		for _, kind := range spec.Labels() {
+			for _, g := range guarantees {
+				if slices.Contains(spec.Labels(), g) && kind != g {
+					c := cells[kind+g]
+					cells[kind+g] = cell{c.specs + 1, c.bad || spec.State != types.SpecStatePassed, c.time + spec.RunTime}
+				}
+			}
+		}
+	}
+	b := &strings.Builder{}
+	fmt.Fprintf(b, "\n\n%-16s", "")
+	for _, g := range guarantees {
+		fmt.Fprintf(b, "%9s", g)
+	}
+	for _, row := range operator.Kinds {
+		name := newKind(row).name
+		fmt.Fprintf(b, "\n%-16s", name)
+		for _, g := range guarantees {
+			switch c := cells[name+g]; {
+			case c.specs == 0:
+				fmt.Fprintf(b, "%9s", "-")
+			case c.bad:
+				fmt.Fprintf(b, "%9s", "BROKEN")
+			default:
+				fmt.Fprintf(b, "%9s", fmt.Sprintf("ok %.0fs", c.time.Seconds()))
+			}
+		}
+	}
+	return b.String() + "\n\n"
+}

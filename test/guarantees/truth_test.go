@@ -1,0 +1,158 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package guarantees
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
+
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/names"
+	"github.com/acme/platform-operator/internal/testenv"
+)
+
+// describeTruth has G12.
+func describeTruth(k *kind) {
+	Describe("G12: tells at once, and so that kstatus understands,", Label("G12"), func() {
+		for _, b := range k.fixture.Breakages() {
+			It(b.Name, func(ctx context.Context) {
+				op := start()
+				o := broken(ctx, op, k, b)
+				// The write can be seen in the cluster before its answer has come back along the wire.
+				var told []common.Status
+				Eventually(func() []common.Status { told = statuses(op, o); return told }).ShouldNot(BeEmpty())
+				c := meta.FindStatusCondition(told[0].Conditions, engine.Ready)
+				Expect(c).NotTo(BeNil(), "the first status after the break has no Ready")
+				Expect([]string{string(c.Status), c.Reason}).To(Equal([]string{"False", b.Reason}), "in the first status after the break")
+				Expect(kstatus(k, o)).To(Equal(b.Status))
+
+				b.Mend(ctx, o.GetName())
+				Eventually(k.settled(o)).Should(Succeed())
+				Expect(kstatus(k, o)).To(Equal(status.CurrentStatus))
+			})
+		}
+
+		It("how far an object has come in its life", func() {
+			op := start()
+			op.Stop()
+			o := k.make(unique("g12-life"))
+			Expect(kstatus(k, o)).To(Equal(status.InProgressStatus), "the operator has not seen it yet")
+
+			refused := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool {
+				return w.For(o.GetName()) && w.Path != k.statusPath(o)
+			}})
+			op.Start()
+			if !k.fixture.Childless() {
+				Eventually(kstatus).WithArguments(k, o).Should(Equal(status.InProgressStatus))
+				Eventually(refused.Tripped).Should(BeNumerically(">", 2))
+				Expect(kstatus(k, o)).To(Equal(status.InProgressStatus), "it cannot be made")
+			}
+			refused.Heal()
+			Eventually(k.settled(o)).Should(Succeed())
+			Expect(kstatus(k, o)).To(Equal(status.CurrentStatus))
+
+			op.Stop()
+			seen := o.GetGeneration()
+			change(o, func(o engine.Object) { k.fixture.Change(o, o.GetName()) })
+			if o.GetGeneration() != seen {
+				Expect(kstatus(k, o)).To(Equal(status.InProgressStatus), "the operator has not seen the change yet")
+			}
+			op.Start()
+			Eventually(k.settled(o)).Should(Succeed())
+
+			annotate(o, names.AnnotationPaused, "true")
+			Eventually(func() bool {
+				ready(o)
+				return meta.IsStatusConditionTrue(o.CommonStatus().Conditions, engine.Paused)
+			}).Should(BeTrue())
+			mergePatch(o, fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, names.AnnotationPaused))
+			Eventually(func() *metav1.Condition {
+				ready(o)
+				return meta.FindStatusCondition(o.CommonStatus().Conditions, engine.Paused)
+			}).Should(BeNil())
+
+			op.Stop()
+			remove(o)
+			if len(o.GetFinalizers()) > 0 {
+				Expect(kstatus(k, o)).To(Equal(status.TerminatingStatus))
+			}
+			op.Start()
+			Eventually(kstatus).WithArguments(k, o).Should(Equal(status.NotFoundStatus))
+		})
+	})
+}
+
+// broken gives an object that is not Ready because of the breakage.
+func broken(ctx context.Context, op *testenv.Operator, k *kind, b Breakage) engine.Object {
+	GinkgoHelper()
+	prepare := b.Prepare
+	if prepare == nil {
+		prepare = func(engine.Object) {}
+	}
+	var o engine.Object
+	if b.Unborn {
+		name := unique("g12")
+		b.Break(ctx, name)
+		o = k.make(name, prepare)
+	} else {
+		o = k.several(1, "g12", prepare)[0]
+		quiet(op)
+		b.Break(ctx, o.GetName())
+	}
+	Eventually(ready).WithArguments(o).Should(HaveField("Reason", b.Reason))
+	return o
+}
+
+func (k *kind) statusPath(o engine.Object) string {
+	path := k.plural() + "/" + o.GetName() + "/status"
+	if o.GetNamespace() != "" {
+		path = "namespaces/" + o.GetNamespace() + "/" + path
+	}
+	return path
+}
+
+// statuses are the statuses that the operator has written for an object.
+func statuses(op *testenv.Operator, o engine.Object) []common.Status {
+	GinkgoHelper()
+	var all []common.Status
+	for _, w := range op.Wire.Writes(about(o)) {
+		if !strings.HasSuffix(w.Path, "/status") {
+			continue // and it may not be JSON
+		}
+		var body struct{ Status *common.Status }
+		Expect(json.Unmarshal(w.Body, &body)).To(Succeed())
+		if body.Status != nil {
+			all = append(all, *body.Status)
+		}
+	}
+	return all
+}
+
+// namespaceNamed is a Namespace as anybody may have made it.
+func namespaceNamed(name string) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}

@@ -1,0 +1,256 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package guarantees
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	dto "github.com/prometheus/client_model/go"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/acme/platform-operator/internal/names"
+)
+
+// served is a type of objects that the API server serves.
+type served struct {
+	schema.GroupVersionResource
+	namespaced bool
+}
+
+// resources are all types that can be listed, but for what changes by itself.
+var resources []served
+
+func discoverResources() {
+	GinkgoHelper()
+	d, err := discovery.NewDiscoveryClientForConfig(plane.Config)
+	Expect(err).NotTo(HaveOccurred())
+	lists, err := d.ServerPreferredResources()
+	Expect(err).NotTo(HaveOccurred())
+	for _, list := range lists {
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		Expect(err).NotTo(HaveOccurred())
+		for _, r := range list.APIResources {
+			if slices.Contains(r.Verbs, "list") && !slices.Contains([]string{"events", "leases", "componentstatuses", "endpoints"}, r.Name) {
+				resources = append(resources, served{gv.WithResource(r.Name), r.Namespaced})
+			}
+		}
+	}
+}
+
+// contents is everything that belongs to one unique name, by kind and name.
+type contents map[string]*unstructured.Unstructured
+
+// survey finds everything that belongs to the given unique names: what is called so, and what is in a
+// Namespace that is called so.
+func survey(ctx context.Context, uniques ...string) map[string]contents {
+	GinkgoHelper()
+	all := map[string]contents{}
+	for _, u := range uniques {
+		all[u] = contents{}
+	}
+	everything(ctx, func(r served, o *unstructured.Unstructured) {
+		belongsTo := o.GetName()
+		if r.namespaced {
+			belongsTo = o.GetNamespace()
+		}
+		key := o.GetKind() + "/" + o.GetName()
+		if c, ok := all[belongsTo]; ok && key != "ServiceAccount/default" && !madeByKubernetes(o) {
+			c[key] = o
+		}
+	})
+	return all
+}
+
+// madeByKubernetes tells whether a controller of Kubernetes made an object for a workload: that is its
+// business, and comes when it comes.
+func madeByKubernetes(o *unstructured.Unstructured) bool {
+	owner := metav1.GetControllerOf(o)
+	return owner != nil && (strings.HasPrefix(owner.APIVersion, "apps/") || strings.HasPrefix(owner.APIVersion, "batch/"))
+}
+
+// everything calls a function for every object in the cluster.
+func everything(ctx context.Context, do func(served, *unstructured.Unstructured)) {
+	GinkgoHelper()
+	for _, r := range resources {
+		list, err := dyn.Resource(r.GroupVersionResource).List(ctx, metav1.ListOptions{})
+		Expect(err).NotTo(HaveOccurred(), r.Resource)
+		for i := range list.Items {
+			do(r, &list.Items[i])
+		}
+	}
+}
+
+// children are the objects that carry the marks of an owner, sorted; a Namespace comes last.
+func (c contents) children() []*unstructured.Unstructured {
+	var own []*unstructured.Unstructured
+	for _, key := range sortedKeys(c) {
+		if isChild(c[key]) {
+			own = append(own, c[key])
+		}
+	}
+	slices.SortStableFunc(own, func(a, b *unstructured.Unstructured) int { return rank(a) - rank(b) })
+	return own
+}
+
+// isChild tells whether an object carries the mark of an owner.
+func isChild(o *unstructured.Unstructured) bool { return o.GetLabels()[names.LabelOwnerUID] != "" }
+
+func rank(o *unstructured.Unstructured) int {
+	if o.GetKind() == "Namespace" {
+		return 1
+	}
+	return 0
+}
+
+// versions are the resource versions by kind and name.
+func (c contents) versions() map[string]string {
+	out := map[string]string{}
+	for key, o := range c {
+		out[key] = o.GetResourceVersion()
+	}
+	return out
+}
+
+// timestamp is a time in JSON as Kubernetes writes it.
+var timestamp = regexp.MustCompile(`"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"`)
+
+// comparable gives the contents without what differs between two equal histories: times, versions, UIDs,
+// and the unique name.
+func (c contents) comparable(unique string) map[string]any {
+	GinkgoHelper()
+	replace := []string{unique, "UNIQUE"}
+	for _, key := range sortedKeys(c) {
+		replace = append(replace, string(c[key].GetUID()), "UID of "+strings.ReplaceAll(key, unique, "UNIQUE"))
+	}
+	// The owner may be gone, and its UID left in what it made.
+	for _, o := range c {
+		if uid := o.GetLabels()[names.LabelOwnerUID]; uid != "" {
+			replace = append(replace, uid, "UID of the owner")
+		}
+	}
+	replacer := strings.NewReplacer(replace...)
+	out := map[string]any{}
+	for key, o := range c {
+		text, err := json.Marshal(bare(o))
+		Expect(err).NotTo(HaveOccurred())
+		var plain map[string]any
+		text = timestamp.ReplaceAll([]byte(replacer.Replace(string(text))), []byte(`"TIME"`))
+		Expect(json.Unmarshal(text, &plain)).To(Succeed())
+		out[replacer.Replace(key)] = plain
+	}
+	return out
+}
+
+// legible spells the content of a Secret as it is, so that a unique name in it is found.
+func legible(o *unstructured.Unstructured) {
+	data, found, _ := unstructured.NestedStringMap(o.Object, "data")
+	if o.GetKind() != "Secret" || !found {
+		return
+	}
+	for key, encoded := range data {
+		text, err := base64.StdEncoding.DecodeString(encoded)
+		Expect(err).NotTo(HaveOccurred())
+		data[key] = string(text)
+	}
+	Expect(unstructured.SetNestedStringMap(o.Object, data, "data")).To(Succeed())
+}
+
+// bare is an object without times and versions, and with the operator's own entries only among the
+// managed fields.
+func bare(o *unstructured.Unstructured) map[string]any {
+	o = o.DeepCopy()
+	legible(o)
+	o.SetResourceVersion("")
+	o.SetGeneration(0)
+	unstructured.RemoveNestedField(o.Object, "metadata", "creationTimestamp")
+	var managed []metav1.ManagedFieldsEntry
+	for _, m := range o.GetManagedFields() {
+		if names.IsFieldManager(m.Manager) {
+			m.Time = nil
+			managed = append(managed, m)
+		}
+	}
+	o.SetManagedFields(managed)
+	conditions, found, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range conditions {
+		delete(c.(map[string]any), "lastTransitionTime")
+		delete(c.(map[string]any), "observedGeneration")
+	}
+	if found {
+		_ = unstructured.SetNestedSlice(o.Object, conditions, "status", "conditions")
+		unstructured.RemoveNestedField(o.Object, "status", "observedGeneration")
+	}
+	return o.Object
+}
+
+// wanted is what the operator wants of a child, in a form that can be compared: all but status and
+// managed fields.
+func wanted(o *unstructured.Unstructured) map[string]any {
+	b := bare(o)
+	delete(b, "status")
+	m := b["metadata"].(map[string]any)
+	delete(m, "managedFields")
+	delete(m, "uid")
+	return b
+}
+
+// reconciles is how many runs of a kind's controller have ended.
+func reconciles(k *kind) float64 {
+	GinkgoHelper()
+	return metric("controller_runtime_reconcile_total", "controller", k.controller())
+}
+
+// busy is how many runs of a kind's controller are going on.
+func busy(k *kind) float64 {
+	GinkgoHelper()
+	return metric("controller_runtime_active_workers", "controller", k.controller())
+}
+
+// metric adds up the values of a counter or gauge that have a label's value; an empty label means all.
+func metric(name, label, value string) float64 {
+	GinkgoHelper()
+	families, err := metrics.Registry.Gather()
+	Expect(err).NotTo(HaveOccurred())
+	sum, known := 0.0, false
+	for _, f := range families {
+		if f.GetName() != name {
+			continue
+		}
+		known = true
+		for _, m := range f.GetMetric() {
+			if label == "" || slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool {
+				return l.GetName() == label && l.GetValue() == value
+			}) {
+				sum += m.GetCounter().GetValue() + m.GetGauge().GetValue()
+			}
+		}
+	}
+	Expect(known).To(BeTrue(), fmt.Sprintf("there is no metric %s", name))
+	return sum
+}
