@@ -83,17 +83,5 @@ func RegisterAnnotated(mgr ctrl.Manager, a Annotated) error {
 // Steps runs steps in order until one does not let the next one run, for objects that have no conditions:
 // the outcome of the last one says how far it came.
 func Steps(ctx context.Context, steps []Step) (Outcome, error) {
-	ctx, cancel := context.WithTimeout(ctx, stepsTimeout)
-	defer cancel()
-	all := Outcome{reason: reasonReady, message: "all steps are done"}
-	for _, step := range steps {
-		out, err := step.Run(ctx)
-		out.after = sooner(all.after, out.after)
-		if err != nil || !out.GoesOn() {
-			return out, err
-		}
-		all.after = out.after
-		all.add(out)
-	}
-	return all, nil
+	return walk(ctx, steps, func(int, Outcome) {})
 }

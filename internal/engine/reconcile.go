@@ -108,13 +108,28 @@ func (r *runner[T]) finalize(ctx context.Context, s Scope[T]) (Outcome, error) {
 	return out, r.writeStatus(ctx, before, s.Obj, err)
 }
 
-// run runs the steps in order until one does not let the next one run.
+// run walks the steps and sets their conditions and Ready.
 func (s Scope[T]) run(ctx context.Context, steps []Step) (Outcome, error) {
+	out, err := walk(ctx, steps, func(i int, out Outcome) {
+		s.set(steps[i].Condition, out)
+		if !out.GoesOn() {
+			s.notReached(steps[i+1:])
+			s.setReady(steps[i].Condition, out)
+		}
+	})
+	if err == nil && out.GoesOn() {
+		s.setReady("", out)
+	}
+	return out, err
+}
+
+// walk runs the steps in order until one does not let the next one run, and tells of each but one that wants the
+// run repeated. Its outcome is that of the last one, or the summary of all, to be looked at again when the
+// first of them wants it.
+func walk(ctx context.Context, steps []Step, tell func(i int, out Outcome)) (Outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, stepsTimeout)
 	defer cancel()
 	all := Outcome{reason: reasonReady, message: "all steps are done"}
-	var after time.Duration
-	var due time.Time
 	for i, step := range steps {
 		out, err := step.Run(ctx)
 		if err != nil {
@@ -123,18 +138,14 @@ func (s Scope[T]) run(ctx context.Context, steps []Step) (Outcome, error) {
 		if out.state == again {
 			return out, nil
 		}
-		s.set(step.Condition, out)
-		after, due = sooner(after, out.after), earlier(due, out.due)
+		tell(i, out)
+		all.after, all.due = sooner(all.after, out.after), earlier(all.due, out.due)
 		if !out.GoesOn() {
-			s.notReached(steps[i+1:])
-			s.setReady(step.Condition, out)
-			out.after, out.due = after, due
+			out.after, out.due = all.after, all.due
 			return out, err
 		}
 		all.add(out)
 	}
-	all.after, all.due = after, due
-	s.setReady("", all)
 	return all, nil
 }
 
