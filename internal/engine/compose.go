@@ -281,22 +281,56 @@ func (s Scope[T]) applied(o client.Object) bool {
 	})
 }
 
+// Reclaim puts this object's marks on one that the kind once made and that has none any more. Any other one is
+// left as it is.
+func (s Scope[T]) Reclaim(ctx context.Context, o client.Object) error {
+	if !s.applied(o) || len(ownersOf(o)) > 0 || !o.GetDeletionTimestamp().IsZero() {
+		return nil
+	}
+	before := o.DeepCopyObject().(client.Object)
+	if err := s.mark(o); err != nil {
+		return err
+	}
+	err := s.Client.Patch(ctx, o, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("taking up %T %s: %w", o, o.GetName(), err)
+	}
+	return nil
+}
+
 // EachOwned calls do for every child that exists, in the order of Config.Owns. The objects are the
 // cache's own: they are not to be changed.
 func (s Scope[T]) EachOwned(ctx context.Context, do func(client.Object) error) error {
+	uid := string(s.Obj.GetUID())
 	for _, proto := range s.runner.Owns {
-		newList, err := listOf(s.Client.Scheme(), proto)
+		err := s.eachMarked(ctx, proto, uid, do)
 		if err != nil {
 			return err
 		}
-		list := newList()
-		if err := s.Client.List(ctx, list, client.MatchingFields{s.runner.ownerIndex(): string(s.Obj.GetUID())},
-			client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
-			return fmt.Errorf("listing the children of type %T: %w", proto, err)
-		}
-		if err := meta.EachListItem(list, func(item runtime.Object) error { return do(item.(client.Object)) }); err != nil {
+		// One that lacks the uid, or has that of an earlier object of our name.
+		err = s.eachMarked(ctx, proto, ownerMark(s.runner.Name, s.Obj), func(o client.Object) error {
+			if o.GetLabels()[names.LabelOwnerUID] == uid || !s.Owned(o) {
+				return nil
+			}
+			return do(o)
+		})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// eachMarked calls do for every object of a type that carries a mark of ownership.
+func (s Scope[T]) eachMarked(ctx context.Context, proto client.Object, mark string, do func(client.Object) error) error {
+	newList, err := listOf(s.Client.Scheme(), proto)
+	if err != nil {
+		return err
+	}
+	list := newList()
+	if err := s.Client.List(ctx, list, client.MatchingFields{s.runner.ownerIndex(): mark},
+		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
+		return fmt.Errorf("listing the children of type %T: %w", proto, err)
+	}
+	return meta.EachListItem(list, func(item runtime.Object) error { return do(item.(client.Object)) })
 }

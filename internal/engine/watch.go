@@ -54,7 +54,7 @@ type Reference[T Object] struct {
 func (r *runner[T]) index(mgr ctrl.Manager, prototype T) error {
 	ctx, indexer := context.Background(), mgr.GetFieldIndexer()
 	for _, o := range r.Owns {
-		if err := indexer.IndexField(ctx, o, r.ownerIndex(), ownerUIDOf); err != nil {
+		if err := indexer.IndexField(ctx, o, r.ownerIndex(), ownersOf); err != nil {
 			return fmt.Errorf("indexing %T by owner: %w", o, err)
 		}
 	}
@@ -77,11 +77,15 @@ func (r *runner[T]) ownerIndex() string { return "owner/" + r.Name }
 
 func referenceIndex(i int) string { return fmt.Sprintf("reference/%d", i) }
 
-func ownerUIDOf(o client.Object) []string {
-	if uid := o.GetLabels()[names.LabelOwnerUID]; uid != "" {
-		return []string{uid}
+// ownersOf are the marks of ownership that an object carries.
+func ownersOf(o client.Object) []string {
+	var marks []string
+	for _, m := range []string{o.GetLabels()[names.LabelOwnerUID], o.GetAnnotations()[names.AnnotationOwner]} {
+		if m != "" {
+			marks = append(marks, m)
+		}
 	}
-	return nil
+	return marks
 }
 
 // watches builds the controller: the kind itself, its children, and what it refers to.

@@ -33,6 +33,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -137,7 +138,7 @@ func (k kind) Steps(s engine.Scope[*v1alpha1.AcmeNamespace]) []engine.Step {
 	return []engine.Step{
 		{Condition: Admitted, Run: r.admit},
 		{Condition: AdminVerified, Run: r.verifyAdmin},
-		r.Compose(Composed, r.desired).Then(r.observe),
+		engine.Step{Condition: Composed, Run: r.takeUp}.Then(r.Compose(Composed, r.desired).Run).Then(r.observe),
 	}
 }
 
@@ -206,6 +207,25 @@ func (r *run) verifyAdmin(ctx context.Context) (engine.Outcome, error) {
 	default:
 		return engine.Done().Saying(knownUser), nil
 	}
+}
+
+// takeUp makes the guard rails ours again that stand in a Namespace which is about to be taken over: what an
+// AcmeNamespace left there must not bind the next one. Those that it wants as well it finds by their names; here
+// are the others, which go once its own are there.
+func (r *run) takeUp(ctx context.Context) (engine.Outcome, error) {
+	if !r.grant.Adopts {
+		return engine.Done(), nil
+	}
+	for _, left := range []client.ObjectList{&corev1.ResourceQuotaList{}, &networkingv1.NetworkPolicyList{}} {
+		if err := r.Live.List(ctx, left, client.InNamespace(r.Obj.Spec.NamespaceName)); err != nil {
+			return engine.Outcome{}, fmt.Errorf("listing what was left in the Namespace: %w", err)
+		}
+		err := meta.EachListItem(left, func(o runtime.Object) error { return r.Reclaim(ctx, o.(client.Object)) })
+		if err != nil {
+			return engine.Outcome{}, err
+		}
+	}
+	return engine.Done(), nil
 }
 
 // observe puts into the status what the children tell.

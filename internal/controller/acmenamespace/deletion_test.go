@@ -43,6 +43,17 @@ func guardRails(namespace string) []client.Object {
 	}
 }
 
+// quotas lists the names of the ResourceQuotas of a namespace.
+func quotas(namespace string) []string {
+	list := &corev1.ResourceQuotaList{}
+	Expect(admin.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
+	var all []string
+	for _, q := range list.Items {
+		all = append(all, q.Name)
+	}
+	return all
+}
+
 var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func() {
 	var op *testenv.Operator
 	BeforeAll(func() { op = startOperator() })
@@ -92,6 +103,22 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 			Expect(reload(o)).To(Succeed())
 			Expect(o.GetLabels()).To(HaveKeyWithValue(labelOwnerUID, string(again.UID)))
 		}
+	})
+
+	It("leaves guard rails that do not bind an AcmeNamespace of the same name and another tier", func() {
+		tier := tierObject("stg", v1alpha1.DeploymentTierSpec{Network: &v1alpha1.NetworkRules{Isolation: v1alpha1.IsolationNone}})
+		create(tier)
+		DeferCleanup(func() { remove(tier) })
+		n := created(team("end-tier", retained))
+		ns := n.Spec.NamespaceName
+		theirs := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "theirs"}}
+		create(theirs)
+		remove(n)
+		Eventually(gone(n)).Should(BeTrue())
+		created(team("end-tier", func(s *v1alpha1.AcmeNamespaceSpec) { s.DeploymentTier = "stg" }))
+		Eventually(quotas).WithArguments(ns).Should(ConsistOf("stg", "theirs"))
+		Eventually(gone(&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "tenant-isolation"}})).Should(BeTrue())
+		Consistently(quotas).WithArguments(ns).Should(ConsistOf("stg", "theirs"))
 	})
 
 	It("lets nobody else have a retained namespace without being told to adopt it", func() {
@@ -163,6 +190,7 @@ var _ = Describe("The loss of the CustomResourceDefinition", Ordered, ContinueOn
 
 	It("loses no namespace, whatever its policy, when the finalizers are taken off by force", func() {
 		kept := map[string]types.UID{}
+		promoted := created(team("crd-promoted"))
 		for _, n := range []*v1alpha1.AcmeNamespace{team("crd-keep", retained), team("crd-delete")} {
 			kept[n.Name] = namespaceOf(created(n)).UID
 		}
@@ -188,6 +216,12 @@ var _ = Describe("The loss of the CustomResourceDefinition", Ordered, ContinueOn
 				Expect(o.GetLabels()).To(HaveKeyWithValue(labelOwnerUID, string(n.UID)))
 			}
 		}
+
+		By("an AcmeNamespace that comes back with another tier: the quota of the former one goes")
+		again := team(promoted.Name, func(s *v1alpha1.AcmeNamespaceSpec) { s.DeploymentTier = "prod" })
+		create(again)
+		ready(again)
+		Eventually(quotas).WithArguments(again.Spec.NamespaceName).Should(ConsistOf("prod"))
 	})
 
 	It("with the operator running is the end of each AcmeNamespace: what is to be retained stays, and comes back", func() {

@@ -133,7 +133,7 @@ func newDirectory() *directory {
 		remove(d.ca)
 		remove(d.bind)
 	})
-	d.config = testenv.ConfigFile(GinkgoT(), header+fmt.Sprintf("acmeNamespace: {identity: {type: LDAP, timeout: 1s, usernamePrefix: 'oidc:', "+
+	d.config = testenv.ConfigFile(GinkgoT(), header+fmt.Sprintf("acmeNamespace: {identity: {type: LDAP, timeout: 3s, usernamePrefix: 'oidc:', "+
 		"knownFor: 1ms, unknownFor: 1ms, ldap: {url: ldaps://%s, baseDN: '%s', credentialsSecret: {name: directory-bind}, "+
 		"caConfigMap: {name: directory-ca}}}}\n", d.line.address, s.BaseDN))
 	return d
@@ -191,8 +191,8 @@ var _ = Describe("With a directory and webhooks, the administrator", Ordered, Co
 
 	It("cannot be changed to somebody unknown", func() {
 		n := created(team("unknown-later"))
-		n.Spec.AdminUsername = "nobody"
-		Expect(user.Update(ctx, n)).To(MatchError(ContainSubstring(`adminUsername "nobody" is not known`)))
+		patch := client.RawPatch(client.Merge.Type(), []byte(`{"spec":{"adminUsername":"nobody"}}`))
+		Expect(user.Patch(ctx, n, patch)).To(MatchError(ContainSubstring(`adminUsername "nobody" is not known`)))
 	})
 
 	It("is taken with a warning while the directory is down, and asked for again when it is back", func() {
