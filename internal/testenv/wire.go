@@ -34,7 +34,7 @@ type Write struct {
 	Path string
 	// Body is what was sent; nil when it cannot be read again.
 	Body []byte
-	// Code is the status of the answer; 0 when there was none.
+	// Code is the status of the answer; 0 while there is none.
 	Code int
 }
 
@@ -83,7 +83,7 @@ func (i *Injected) Heal() {
 // writes. The zero value is ready.
 type Wire struct {
 	mu     sync.Mutex
-	writes []Write
+	writes []*Write
 	faults []*Injected
 }
 
@@ -91,7 +91,10 @@ type Wire struct {
 func (w *Wire) Writes(match ...func(Write) bool) []Write {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	out := slices.Clone(w.writes)
+	out := make([]Write, 0, len(w.writes))
+	for _, x := range w.writes {
+		out = append(out, *x)
+	}
 	for _, m := range match {
 		out = slices.DeleteFunc(out, func(x Write) bool { return !m(x) })
 	}
@@ -135,16 +138,16 @@ func (t wireTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !ok {
 		return t.next.RoundTrip(req)
 	}
+	// Before it is sent: what a test sees of it in the cluster is recorded already.
+	t.record(&write)
 	fault := t.fault(write)
 	if fault != nil && !fault.Lost {
-		t.record(write)
 		return nil, fmt.Errorf("injected fault: %w", syscall.ECONNREFUSED)
 	}
 	resp, err := t.next.RoundTrip(req)
 	if err == nil {
-		write.Code = resp.StatusCode
+		t.answered(&write, resp.StatusCode)
 	}
-	t.record(write)
 	if fault == nil || err != nil {
 		return resp, err
 	}
@@ -153,10 +156,16 @@ func (t wireTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, fmt.Errorf("injected fault: %w", io.ErrUnexpectedEOF)
 }
 
-func (w *Wire) record(x Write) {
+func (w *Wire) record(x *Write) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.writes = append(w.writes, x)
+}
+
+func (w *Wire) answered(x *Write, code int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	x.Code = code
 }
 
 // fault counts a write for every fault, and gives the first that wants it to fail.

@@ -42,9 +42,8 @@ func describeTruth(k *kind) {
 			It(b.Name, func(ctx context.Context) {
 				op := start()
 				o := broken(ctx, op, k, b)
-				// The write can be seen in the cluster before its answer has come back along the wire.
-				var told []common.Status
-				Eventually(func() []common.Status { told = statuses(op, o); return told }).ShouldNot(BeEmpty())
+				told := statuses(op, o)
+				Expect(told).NotTo(BeEmpty())
 				c := meta.FindStatusCondition(told[0].Conditions, engine.Ready)
 				Expect(c).NotTo(BeNil(), "the first status after the break has no Ready")
 				Expect([]string{string(c.Status), c.Reason}).To(Equal([]string{"False", b.Reason}), "in the first status after the break")

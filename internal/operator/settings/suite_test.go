@@ -22,6 +22,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -77,6 +78,16 @@ func newNamespace(ctx context.Context) string {
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: operatorUser},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: operatorUser}},
 	})).To(Succeed())
+	may := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: operatorUser,
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: namespace.Name, Verb: "get", Resource: "configmaps", Name: ConfigMapName,
+		},
+	}}
+	Eventually(func(g Gomega) {
+		g.Expect(admin.Create(ctx, may)).To(Succeed())
+		g.Expect(may.Status.Allowed).To(BeTrue(), "the API server has not seen the Role yet")
+	}).WithTimeout(soon).Should(Succeed())
 	return namespace.Name
 }
 

@@ -36,7 +36,7 @@ import (
 )
 
 const (
-	soon  = 10 * time.Second
+	soon  = time.Minute
 	quiet = 2 * time.Second
 )
 
