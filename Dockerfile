@@ -16,8 +16,7 @@ COPY hack/image/ hack/image/
 RUN cd hack/image && go run . --binary /manager --version "v${VERSION}" --sbom /sbom
 
 # Nothing but the program and the list of what it is made of: no shell, no package that could age. Time
-# zones are in the binary. There are no public certificate authorities: those of an HTTPS or LDAPS service
-# come from the configuration.
+# zones and the public certificate authorities are in the binary.
 FROM scratch
 ARG VERSION=0.0.0
 LABEL org.opencontainers.image.title="platform-operator" \

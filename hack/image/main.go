@@ -17,8 +17,8 @@ limitations under the License.
 // Command image makes a container image from the operator's static binaries, one for each platform, without a container
 // engine, or pushes one that it made. The same binaries give the same digest.
 //
-// The image holds the binary and an SPDX list of what that is made of: no shell, no C library, no certificate
-// authorities. It is a module of its own, so that the operator does not depend on what it needs.
+// The image holds the binary and an SPDX list of what that is made of: no shell, no C library, no time
+// zones and no certificate authorities, which are in the binary. It is a module of its own, so that the operator does not depend on what it needs.
 package main
 
 import (

@@ -81,7 +81,7 @@ type DatabaseSource struct {
 	CredentialsSecretRef CredentialsReference `json:"credentialsSecretRef"`
 
 	// tls says how connections are encrypted. Left out, the server's certificate and name are verified
-	// with the certificate authorities of the operator's container.
+	// with the public certificate authorities.
 	// +optional
 	TLS *SourceTLS `json:"tls,omitempty"`
 }
@@ -121,8 +121,8 @@ type SourceTLS struct {
 	Mode TLSMode `json:"mode,omitempty"`
 
 	// caSecretRef names the key of a Secret, in the same namespace, with the certificate authorities to
-	// trust, in PEM form. Left out, those of the operator's container are trusted; the operator's own
-	// image has none.
+	// trust, in PEM form. Left out, the public ones are trusted, as the operator's container, or else the
+	// operator itself, has them.
 	// +optional
 	CASecretRef *CAReference `json:"caSecretRef,omitempty"`
 

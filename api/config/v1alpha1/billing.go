@@ -73,7 +73,7 @@ type CloudEventsConfig struct {
 	TokenSecret *SecretKeyReference `json:"tokenSecret,omitempty"`
 
 	// CAConfigMap holds the PEM certificates that the server's certificate is verified with. Default:
-	// those of the system.
+	// the public ones, as the operator's container, or else the operator itself, has them.
 	// +optional
 	CAConfigMap *ConfigMapKeyReference `json:"caConfigMap,omitempty"`
 }

@@ -107,7 +107,7 @@ type LDAPConfig struct {
 	CredentialsSecret *SecretReference `json:"credentialsSecret,omitempty"`
 
 	// CAConfigMap holds the PEM certificates that the server's certificate is verified with. Default:
-	// those of the system.
+	// the public ones, as the operator's container, or else the operator itself, has them.
 	// +optional
 	CAConfigMap *ConfigMapKeyReference `json:"caConfigMap,omitempty"`
 }
@@ -126,7 +126,7 @@ type SCIMConfig struct {
 	TokenSecret *SecretKeyReference `json:"tokenSecret,omitempty"`
 
 	// CAConfigMap holds the PEM certificates that the server's certificate is verified with. Default:
-	// those of the system.
+	// the public ones, as the operator's container, or else the operator itself, has them.
 	// +optional
 	CAConfigMap *ConfigMapKeyReference `json:"caConfigMap,omitempty"`
 }
