@@ -26,7 +26,7 @@ import (
 	_ "time/tzdata" // the image has no time zone database of its own
 
 	"go.uber.org/zap/zapcore"
-	_ "golang.org/x/crypto/x509roots/fallback" // nor certificate authorities
+	_ "golang.org/x/crypto/x509roots/fallback" // nor has it certificate authorities
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 

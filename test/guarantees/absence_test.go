@@ -177,15 +177,17 @@ func (k *kind) withoutSchema(do func()) {
 	ctx := context.Background()
 	cl, err := client.New(plane.Config, client.Options{Scheme: crdScheme()})
 	Expect(err).NotTo(HaveOccurred())
-	crd := &apiextensionsv1.CustomResourceDefinition{}
-	Expect(cl.Get(ctx, client.ObjectKey{Name: k.crdName()}, crd)).To(Succeed())
-	for i := range crd.Spec.Versions {
-		open := apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)}
-		crd.Spec.Versions[i].Schema.OpenAPIV3Schema.Properties["spec"] = open
-		crd.Spec.Versions[i].SelectableFields = nil
-	}
 	DeferCleanup(testenv.InstallConfig, plane)
-	Expect(cl.Update(ctx, crd)).To(Succeed())
+	Eventually(func(g Gomega) { // the API server writes its status
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		g.Expect(cl.Get(ctx, client.ObjectKey{Name: k.crdName()}, crd)).To(Succeed())
+		for i := range crd.Spec.Versions {
+			open := apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)}
+			crd.Spec.Versions[i].Schema.OpenAPIV3Schema.Properties["spec"] = open
+			crd.Spec.Versions[i].SelectableFields = nil
+		}
+		g.Expect(cl.Update(ctx, crd)).To(Succeed())
+	}).Should(Succeed())
 	do()
 	Expect(testenv.InstallConfig(plane)).To(Succeed())
 }

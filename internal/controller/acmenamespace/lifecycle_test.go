@@ -289,9 +289,11 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 			if name != "app-drift" {
 				o.SetNamespace("app-drift")
 			}
-			Expect(reload(o)).To(Succeed())
-			spoil()
-			Expect(admin.Update(ctx, o)).To(Succeed())
+			Eventually(func(g Gomega) { // the controller of ResourceQuotas writes, too
+				g.Expect(reload(o)).To(Succeed())
+				spoil()
+				g.Expect(admin.Update(ctx, o)).To(Succeed())
+			}).Should(Succeed())
 			Eventually(func(g Gomega) {
 				g.Expect(reload(o)).To(Succeed())
 				restored(g)
