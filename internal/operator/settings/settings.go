@@ -27,11 +27,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -144,29 +141,4 @@ func versionOf(config *configv1alpha1.PlatformOperatorConfig) (string, error) {
 	}
 	sum := sha256.Sum256(canonical)
 	return hex.EncodeToString(sum[:versionBytes]), nil
-}
-
-// serviceAccountNamespaceFile is where Kubernetes tells every pod its namespace.
-const serviceAccountNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
-
-// OperatorNamespace returns the namespace that the operator runs in: the environment variable
-// POD_NAMESPACE, else what the service account's volume says. Outside a cluster, where neither is there,
-// it is an error.
-func OperatorNamespace() (string, error) {
-	return operatorNamespace(serviceAccountNamespaceFile)
-}
-
-func operatorNamespace(file string) (string, error) {
-	if namespace := os.Getenv("POD_NAMESPACE"); namespace != "" {
-		return namespace, nil
-	}
-	text, err := os.ReadFile(file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("reading the operator's namespace: %w", err)
-	}
-	namespace := strings.TrimSpace(string(text))
-	if namespace == "" {
-		return "", errors.New("cannot tell the operator's namespace outside a cluster: set POD_NAMESPACE")
-	}
-	return namespace, nil
 }

@@ -79,23 +79,3 @@ func TestVersionFollowsTheMeaning(t *testing.T) {
 		t.Error("texts with different meanings have the same version")
 	}
 }
-
-func TestOperatorNamespace(t *testing.T) {
-	dir := t.TempDir()
-	file := filepath.Join(dir, "namespace")
-	t.Setenv("POD_NAMESPACE", "")
-	if got, err := operatorNamespace(file); err == nil {
-		t.Errorf("outside a cluster: got %q without an error", got)
-	}
-	if got, err := operatorNamespace(dir); err == nil {
-		t.Errorf("a file that cannot be read: got %q without an error", got)
-	}
-	writeFile(t, file, "from-file\n")
-	if got, err := operatorNamespace(file); err != nil || got != "from-file" {
-		t.Errorf("from the service account: got %q, %v", got, err)
-	}
-	t.Setenv("POD_NAMESPACE", "from-env")
-	if got, err := OperatorNamespace(); err != nil || got != "from-env" {
-		t.Errorf("from the environment: got %q, %v", got, err)
-	}
-}
