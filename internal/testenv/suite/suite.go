@@ -94,16 +94,17 @@ func (s Setup) start() {
 	config := rest.CopyConfig(Plane.Config)
 	Warned = &testenv.Warnings{}
 	config.WarningHandlerWithContext = Warned
-	Admin = ClientOf(config)
+	Admin, err = client.New(config, client.Options{Scheme: scheme})
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	if s.Prepare != nil {
 		s.Prepare()
 	}
 }
 
-// ClientOf is the client of whoever has an access.
+// ClientOf is the client of whoever has an access, also of those who may not ask which kinds there are.
 func ClientOf(config *rest.Config) client.Client {
 	ginkgo.GinkgoHelper()
-	c, err := client.New(config, client.Options{Scheme: scheme})
+	c, err := client.New(config, client.Options{Scheme: scheme, Mapper: Admin.RESTMapper()})
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	return c
 }
