@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
@@ -76,10 +77,13 @@ func Patch(o client.Object, patch string, opts ...client.PatchOption) {
 	gomega.Expect(Admin.Patch(ctx, o, client.RawPatch(client.Merge.Type(), []byte(patch)), opts...)).To(gomega.Succeed(), patch)
 }
 
-// Annotate sets an annotation.
+// Annotate sets an annotation, or takes it away when the value is empty.
 func Annotate(o client.Object, key, value string, opts ...client.PatchOption) {
 	ginkgo.GinkgoHelper()
-	Patch(o, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, key, value), opts...)
+	if value = strconv.Quote(value); value == `""` {
+		value = "null"
+	}
+	Patch(o, fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, key, value), opts...)
 }
 
 var pokes int
