@@ -61,6 +61,8 @@ type Setup struct {
 	testenv.Options
 	// Scheme is what clients know. Without one it is what the operator knows, and config/install is installed.
 	Scheme *runtime.Scheme
+	// Log takes what the operator logs. Without one that goes nowhere.
+	Log logr.Logger
 	// Prepare is called before the first spec. Optional.
 	Prepare func()
 }
@@ -82,7 +84,7 @@ func (s Setup) Run(t *testing.T, name string) {
 }
 
 func (s Setup) start() {
-	logf.SetLogger(logr.Discard())
+	logf.SetLogger(s.Log)
 	var err error
 	Plane, err = testenv.Start(s.Options)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
