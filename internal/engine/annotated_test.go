@@ -32,6 +32,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/acme/platform-operator/internal/engine"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 var _ = Describe("What an object remembers by UID", func() {
@@ -42,16 +43,16 @@ var _ = Describe("What an object remembers by UID", func() {
 			UIDs:     func(w *Widget) []types.UID { return []types.UID{types.UID(w.Spec.Value)} },
 			Concerns: func(_ *Widget, changed client.Object) bool { return changed.GetAnnotations()["concerns"] != "" },
 		}}}))
-		ns := namespace()
+		ns := Namespace()
 		remembered := made(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "remembered"}})
 		other := made(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "other"}})
 		w := widget(func(w *Widget) { w.Spec.Value = string(remembered.UID) })
-		Eventually(ready(w)).Should(Equal(isReady))
+		AwaitReady(w)
 		runs := all[0].Runs()
 
-		annotate(other, "concerns", "yes")
-		annotate(remembered, "anything", "else")
-		annotate(remembered, "concerns", "yes")
+		Annotate(other, "concerns", "yes")
+		Annotate(remembered, "anything", "else")
+		Annotate(remembered, "concerns", "yes")
 		Eventually(all[0].Runs).Should(Equal(runs + 1))
 		Consistently(all[0].Runs, "300ms").Should(Equal(runs + 1))
 	})
@@ -85,21 +86,21 @@ var _ = Describe("An annotated object", func() {
 
 	It("is worked on when it asks for it, and at its changes", func() {
 		start(register)
-		ns := namespace()
+		ns := Namespace()
 		made(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "silent"}})
 		cm := made(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "asking", Annotations: map[string]string{asks: "once"}}})
 		Eventually(runs.Load).Should(Equal(int64(1)))
-		mergePatch(cm, `{"data":{"k":"v"}}`)
+		Patch(cm, `{"data":{"k":"v"}}`)
 		Eventually(runs.Load).Should(Equal(int64(2)))
-		annotate(cm, asks, "")
-		mergePatch(cm, `{"data":{"k":"w"}}`)
+		Annotate(cm, asks, "")
+		Patch(cm, `{"data":{"k":"w"}}`)
 		Consistently(runs.Load, "300ms").Should(Equal(int64(2)))
 	})
 
 	It("is tried again after errors, and looked at again when a run asks for it", func() {
 		fails.Store(3)
 		start(register)
-		made(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace(), Name: "asking", Annotations: map[string]string{asks: "again"}}})
+		made(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace(), Name: "asking", Annotations: map[string]string{asks: "again"}}})
 		Eventually(runs.Load).Should(Equal(int64(5)))
 	})
 })

@@ -37,6 +37,7 @@ import (
 
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 // owned are the types of children that the test kinds have.
@@ -115,7 +116,7 @@ func selectMarked(o *ctrl.Options) {
 
 func live[O client.Object](o O, ns, name string) O {
 	GinkgoHelper()
-	Expect(admin.Get(context.Background(), client.ObjectKey{Namespace: ns, Name: name}, o)).To(Succeed())
+	Expect(Admin.Get(context.Background(), client.ObjectKey{Namespace: ns, Name: name}, o)).To(Succeed())
 	return o
 }
 
@@ -128,7 +129,7 @@ func liveQuota(ns, name string) *corev1.ResourceQuota {
 func hard(ns, name, res string) func() string {
 	return func() string {
 		q := &corev1.ResourceQuota{}
-		if err := admin.Get(context.Background(), client.ObjectKey{Namespace: ns, Name: name}, q); err != nil {
+		if err := Admin.Get(context.Background(), client.ObjectKey{Namespace: ns, Name: name}, q); err != nil {
 			return "none"
 		}
 		if v, ok := q.Spec.Hard[corev1.ResourceName(res)]; ok {
@@ -151,7 +152,7 @@ var _ = Describe("Compose", func() {
 		GinkgoHelper()
 		kind = k
 		r := start(widgets(k, cfg), change...)
-		Eventually(ready(w)).Should(Equal(isReady))
+		AwaitReady(w)
 		r.Forget()
 		return r
 	}
@@ -160,21 +161,21 @@ var _ = Describe("Compose", func() {
 		GinkgoHelper()
 		for range 3 {
 			runs := kind.Runs()
-			poke(w)
+			Poke(w)
 			Eventually(kind.Runs).Should(BeNumerically(">", runs))
 		}
 		Consistently(r.Writes).Should(BeEmpty())
 	}
 
 	It("creates the children with their marks, and then writes nothing", func() {
-		counted := metric("platform_operator_api_writes_total", "widget")
+		counted := Metric("platform_operator_api_writes_total", "widget")
 		r := start(widgets(composing(quota(w.Namespace, "q", "pods", "3", "requests.cpu", "1000m"), claim(w.Namespace, "data")), cfg))
-		Eventually(ready(w)).Should(Equal(isReady))
+		AwaitReady(w)
 		Expect(r.Writes()).To(Equal([]string{
 			"APPLY resourcequotas/q", "APPLY persistentvolumeclaims/data", "PATCH widgets/w/status",
 		}))
-		Expect(metric("platform_operator_api_writes_total", "widget") - counted).To(BeEquivalentTo(3))
-		Expect(metric("platform_operator_api_writes_total", "widget", "apply")).To(BeNumerically(">=", 2))
+		Expect(Metric("platform_operator_api_writes_total", "widget") - counted).To(BeEquivalentTo(3))
+		Expect(Metric("platform_operator_api_writes_total", "widget", "apply")).To(BeNumerically(">=", 2))
 
 		q := liveQuota(w.Namespace, "q")
 		Expect(q.Labels).To(Equal(map[string]string{
@@ -201,19 +202,19 @@ var _ = Describe("Compose", func() {
 		r := settle(composing(quota(w.Namespace, "q", "pods", "3")), options)
 		q := liveQuota(w.Namespace, "q")
 		if change == "" {
-			Expect(admin.Delete(context.Background(), q)).To(Succeed())
+			Remove(q)
 		} else {
-			mergePatch(q.DeepCopy(), change)
+			Patch(q.DeepCopy(), change)
 		}
 		Eventually(func(g Gomega) {
 			now := &corev1.ResourceQuota{}
-			g.Expect(admin.Get(context.Background(), client.ObjectKeyFromObject(q), now)).To(Succeed())
+			g.Expect(Admin.Get(context.Background(), client.ObjectKeyFromObject(q), now)).To(Succeed())
 			g.Expect(now.Labels).To(Equal(q.Labels))
 			g.Expect(now.Annotations).To(Equal(q.Annotations))
 			g.Expect(now.OwnerReferences).To(Equal(q.OwnerReferences))
 			g.Expect(now.Spec).To(Equal(q.Spec))
 		}).Should(Succeed())
-		Expect(ready(w)()).To(Equal(isReady))
+		Expect(Ready(w)()).To(Equal("True Ready"))
 		Expect(r.Writing("widgets")).To(BeEmpty(), "no condition moves")
 		r.Forget()
 		steady(r)
@@ -232,11 +233,11 @@ var _ = Describe("Compose", func() {
 
 	It("changes and takes back what it wants, and leaves alone what others add", func() {
 		r := settle(composing(quota(w.Namespace, "q", "pods", "3", "services", "2")))
-		mergePatch(liveQuota(w.Namespace, "q"), `{"spec":{"hard":{"secrets":"7"}},"metadata":{"annotations":{"theirs":"yes"}}}`)
+		Patch(liveQuota(w.Namespace, "q"), `{"spec":{"hard":{"secrets":"7"}},"metadata":{"annotations":{"theirs":"yes"}}}`)
 		steady(r)
 
 		kind.set(quota(w.Namespace, "q", "pods", "4"))
-		poke(w)
+		Poke(w)
 		Eventually(hard(w.Namespace, "q", "pods")).Should(Equal("4"))
 		Expect(hard(w.Namespace, "q", "services")()).To(Equal("none"))
 		Expect(hard(w.Namespace, "q", "secrets")()).To(Equal("7"))
@@ -250,15 +251,15 @@ var _ = Describe("Compose", func() {
 		replica.ObjectMeta = metav1.ObjectMeta{
 			Name: "copy", Namespace: w.Namespace, Labels: replica.Labels, Annotations: replica.Annotations,
 		}
-		Expect(admin.Create(context.Background(), replica)).To(Succeed())
+		Create(replica)
 		foreign := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "foreign", Namespace: w.Namespace}}
-		Expect(admin.Create(context.Background(), foreign)).To(Succeed())
+		Create(foreign)
 
 		kind.set(quota(w.Namespace, "q", "pods", "3"))
-		poke(w)
-		Eventually(gone(&corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "old", Namespace: w.Namespace}})).Should(BeTrue())
+		Poke(w)
+		Eventually(Gone(&corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "old", Namespace: w.Namespace}})).Should(Succeed())
 		runs := kind.Runs()
-		poke(w)
+		Poke(w)
 		Eventually(kind.Runs).Should(BeNumerically(">", runs))
 		Expect(live(&corev1.PersistentVolumeClaim{}, w.Namespace, "data").DeletionTimestamp).To(BeNil())
 		liveQuota(w.Namespace, "q")
@@ -269,13 +270,13 @@ var _ = Describe("Compose", func() {
 	It("prunes nothing while a child cannot be made", func() {
 		settle(composing(quota(w.Namespace, "old", "pods", "3")))
 		kind.set(quota(w.Namespace, "q", "pods", "-1"))
-		poke(w)
-		Eventually(ready(w)).Should(Equal("False Invalid"))
+		Poke(w)
+		Eventually(Ready(w)).Should(Equal("False Invalid"))
 		liveQuota(w.Namespace, "old")
 		kind.mu.Lock()
 		kind.want, kind.err = nil, errors.New("the tier cannot be read")
 		kind.mu.Unlock()
-		Eventually(ready(w)).Should(Equal("False Error"))
+		Eventually(Ready(w)).Should(Equal("False Error"))
 		liveQuota(w.Namespace, "old")
 	})
 
@@ -283,12 +284,12 @@ var _ = Describe("Compose", func() {
 		settle(composing(binding(w.Namespace, "reader", false)))
 		uid := live(&rbacv1.RoleBinding{}, w.Namespace, "binding").UID
 		kind.set(binding(w.Namespace, "writer", false))
-		poke(w)
-		Eventually(ready(w)).Should(Equal("False Invalid"))
+		Poke(w)
+		Eventually(Ready(w)).Should(Equal("False Invalid"))
 		Expect(live(&rbacv1.RoleBinding{}, w.Namespace, "binding").UID).To(Equal(uid))
 
 		kind.set(binding(w.Namespace, "writer", true))
-		Eventually(ready(w)).Should(Equal(isReady))
+		AwaitReady(w)
 		Expect(live(&rbacv1.RoleBinding{}, w.Namespace, "binding").RoleRef.Name).To(Equal("writer"))
 	})
 })

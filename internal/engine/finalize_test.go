@@ -17,7 +17,6 @@ limitations under the License.
 package engine_test
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -28,10 +27,10 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 const (
@@ -46,11 +45,6 @@ func holding() (steps, end *lever, kind engine.Kind[*Widget]) {
 	return forward[0], backward[0], finalizing[*Widget]{there, back}
 }
 
-func drop(o client.Object) {
-	GinkgoHelper()
-	Expect(admin.Delete(context.Background(), o)).To(Succeed())
-}
-
 var _ = Describe("A finalizer", func() {
 	It("is there before the first side effect, and goes when all is undone", func() {
 		steps, end, kind := holding()
@@ -63,23 +57,23 @@ var _ = Describe("A finalizer", func() {
 		})
 		end.set(engine.Wait(time.Hour, "Packing", "the boxes are not full"), nil)
 		r := start(widgets(finalizing[*Widget]{compose, kind.(finalizing[*Widget]).end}, engine.Config[*Widget]{Owns: owned}))
-		Eventually(ready(w)).Should(Equal(isReady))
+		AwaitReady(w)
 		Expect(r.Writes()).To(Equal([]string{"PATCH widgets/w", "APPLY resourcequotas/q", "PATCH widgets/w/status"}))
 		Expect(w.Finalizers).To(Equal([]string{finalizer}))
 
-		drop(w)
+		Remove(w)
 		Eventually(conditions(w)).Should(ContainElements(
 			"Released=False Packing: the boxes are not full", "Ready=False Packing: Released: the boxes are not full"))
 		runs := steps.Runs()
 		Expect(w.Status.ObservedGeneration).To(Equal(w.Generation))
 
 		end.set(engine.Outcome{}, errors.New("lid is stuck"))
-		poke(w)
-		Eventually(ready(w)).Should(Equal("False Error"))
+		Poke(w)
+		Eventually(Ready(w)).Should(Equal("False Error"))
 		Expect(w.Finalizers).To(Equal([]string{finalizer}))
 
 		end.set(engine.Done(), nil)
-		Eventually(gone(w)).Should(BeTrue())
+		Eventually(Gone(w)).Should(Succeed())
 		Expect(steps.Runs()).To(Equal(runs), "steps do not run during deletion")
 	})
 
@@ -87,12 +81,12 @@ var _ = Describe("A finalizer", func() {
 		steps, end, kind := holding()
 		r := start(widgets(kind, engine.Config[*Widget]{}))
 		w := widget(func(w *Widget) { w.Finalizers = []string{theirs} })
-		Eventually(ready(w)).Should(Equal(isReady))
-		drop(w)
+		AwaitReady(w)
+		Remove(w)
 		Eventually(func() []string { conditions(w)(); return w.Finalizers }).Should(Equal([]string{theirs}))
 		made, undone := steps.Runs(), end.Runs()
 		r.Forget()
-		poke(w)
+		Poke(w)
 		Consistently(r.Writes).Should(BeEmpty())
 		Expect([]int{steps.Runs(), end.Runs()}).To(Equal([]int{made, undone}))
 	})
@@ -101,10 +95,10 @@ var _ = Describe("A finalizer", func() {
 		steps, kind := levers("Made")
 		start(widgets(kind, engine.Config[*Widget]{}))
 		w := widget(func(w *Widget) { w.Finalizers = []string{theirs} })
-		Eventually(ready(w)).Should(Equal(isReady))
+		AwaitReady(w)
 		Expect(w.Finalizers).To(Equal([]string{theirs}))
 		runs := steps[0].Runs()
-		drop(w)
+		Remove(w)
 		Consistently(steps[0].Runs).Should(Equal(runs))
 	})
 
@@ -112,39 +106,39 @@ var _ = Describe("A finalizer", func() {
 		_, _, kind := holding()
 		r := start(widgets(kind, engine.Config[*Widget]{}))
 		r.refuse(2, http.MethodPatch, "/widgets/w", http.StatusConflict, metav1.StatusReasonConflict)
-		failures := metric("controller_runtime_reconcile_errors_total", "widget")
+		failures := Metric("controller_runtime_reconcile_errors_total", "widget")
 		w := widget()
-		Eventually(ready(w)).Should(Equal(isReady))
+		AwaitReady(w)
 		Expect(r.Writes()).To(Equal([]string{
 			"PATCH widgets/w", "PATCH widgets/w", "PATCH widgets/w", "PATCH widgets/w/status",
 		}))
-		Expect(metric("controller_runtime_reconcile_errors_total", "widget")).To(Equal(failures))
+		Expect(Metric("controller_runtime_reconcile_errors_total", "widget")).To(Equal(failures))
 	})
 
 	It("is not set, and nothing is made, on an object that is gone by then", func() {
 		steps, _, kind := holding()
 		r := start(widgets(kind, engine.Config[*Widget]{}))
-		failures := metric("controller_runtime_reconcile_errors_total", "widget")
+		failures := Metric("controller_runtime_reconcile_errors_total", "widget")
 		var once sync.Once
 		r.Answer(func(req *http.Request) *http.Response {
 			if req.Method == http.MethodPatch && strings.HasSuffix(req.URL.Path, "/widgets/w") {
 				once.Do(func() {
 					ns := strings.Split(req.URL.Path, "/")[5]
-					_ = admin.Delete(req.Context(), &Widget{ObjectMeta: metav1.ObjectMeta{Name: "w", Namespace: ns}})
+					_ = Admin.Delete(req.Context(), &Widget{ObjectMeta: metav1.ObjectMeta{Name: "w", Namespace: ns}})
 				})
 			}
 			return nil
 		})
 		w := widget()
-		Eventually(gone(w)).Should(BeTrue())
+		Eventually(Gone(w)).Should(Succeed())
 		Eventually(r.Writes).Should(Equal([]string{"PATCH widgets/w"}))
 		Consistently(steps.Runs).Should(BeZero())
-		Expect(metric("controller_runtime_reconcile_errors_total", "widget")).To(Equal(failures))
+		Expect(Metric("controller_runtime_reconcile_errors_total", "widget")).To(Equal(failures))
 	})
 })
 
 var _ = Describe("A paused object", func() {
-	pause := func(w *Widget) { annotate(w, names.AnnotationPaused, "true") }
+	pause := func(w *Widget) { Annotate(w, names.AnnotationPaused, "true") }
 
 	It("is left alone until it is resumed", func() {
 		steps, end, kind := holding()
@@ -153,35 +147,35 @@ var _ = Describe("A paused object", func() {
 		Eventually(conditions(w)).Should(ConsistOf(HavePrefix("Paused=True PausedByAnnotation: nothing is done")))
 		Eventually(events(w)).Should(Equal([]string{"Normal PausedByAnnotation"}))
 		Expect(w.Finalizers).To(BeEmpty())
-		mergePatch(w, `{"spec":{"value":"new"}}`)
+		Patch(w, `{"spec":{"value":"new"}}`)
 		Consistently(steps.Runs).Should(BeZero())
 		Expect(r.Writes()).To(HaveEach("PATCH widgets/w/status"))
 
-		annotate(w, names.AnnotationPaused, "")
-		Eventually(ready(w)).Should(Equal(isReady))
+		Annotate(w, names.AnnotationPaused, "")
+		AwaitReady(w)
 		Expect(meta.FindStatusCondition(w.Status.Conditions, engine.Paused)).To(BeNil())
 
 		pause(w)
 		Eventually(conditions(w)).Should(ContainElement(HavePrefix("Paused=True")))
-		drop(w)
+		Remove(w)
 		Consistently(end.Runs).Should(BeZero())
-		Expect(gone(w)()).To(BeFalse())
+		Expect(Gone(w)()).NotTo(Succeed())
 
-		annotate(w, names.AnnotationPaused, "")
-		Eventually(gone(w)).Should(BeTrue())
+		Annotate(w, names.AnnotationPaused, "")
+		Eventually(Gone(w)).Should(Succeed())
 		Expect(end.Runs()).To(Equal(1))
 	})
 
 	It("does not repair drift", func() {
 		w := widget()
 		r := start(widgets(composing(quota(w.Namespace, "q", "pods", "3")), engine.Config[*Widget]{Owns: owned}))
-		Eventually(ready(w)).Should(Equal(isReady))
+		AwaitReady(w)
 		pause(w)
 		Eventually(conditions(w)).Should(ContainElement(HavePrefix("Paused=True")))
 		r.Forget()
-		drop(liveQuota(w.Namespace, "q"))
+		Remove(liveQuota(w.Namespace, "q"))
 		Consistently(r.Writes).Should(BeEmpty())
-		annotate(w, names.AnnotationPaused, "false")
+		Annotate(w, names.AnnotationPaused, "false")
 		Eventually(hard(w.Namespace, "q", "pods")).Should(Equal("3"))
 	})
 })

@@ -20,19 +20,18 @@ import (
 	"context"
 	"slices"
 
-	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	dto "github.com/prometheus/client_model/go"
 	eventsv1 "k8s.io/api/events/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 // events gives a function that lists the events of an object, oldest first, as "Type Reason".
 func events(o client.Object) func() []string {
 	return func() []string {
 		var list eventsv1.EventList
-		Expect(admin.List(context.Background(), &list)).To(Succeed())
+		Expect(Admin.List(context.Background(), &list)).To(Succeed())
 		slices.SortFunc(list.Items, func(a, b eventsv1.Event) int { return a.EventTime.Compare(b.EventTime.Time) })
 		lines := []string{}
 		for _, e := range list.Items {
@@ -46,30 +45,4 @@ func events(o client.Object) func() []string {
 		}
 		return lines
 	}
-}
-
-// metric adds up the series of a metric that have all the given label values. Of a histogram it is the
-// number of observations.
-func metric(name string, labels ...string) float64 {
-	GinkgoHelper()
-	families, err := metrics.Registry.Gather()
-	Expect(err).NotTo(HaveOccurred())
-	var sum float64
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			if f.GetName() == name && hasAll(m, labels) {
-				sum += m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
-			}
-		}
-	}
-	return sum
-}
-
-func hasAll(m *dto.Metric, values []string) bool {
-	for _, v := range values {
-		if !slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool { return l.GetValue() == v }) {
-			return false
-		}
-	}
-	return true
 }

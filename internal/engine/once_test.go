@@ -29,6 +29,7 @@ import (
 
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 // aJob is a child that is made once.
@@ -56,20 +57,20 @@ var _ = Describe("A child that is made once", func() {
 	live := func(w *Widget) *batchv1.Job {
 		GinkgoHelper()
 		j := &batchv1.Job{}
-		Expect(admin.Get(context.Background(), client.ObjectKey{Namespace: w.Namespace, Name: "once"}, j)).To(Succeed())
+		Expect(Admin.Get(context.Background(), client.ObjectKey{Namespace: w.Namespace, Name: "once"}, j)).To(Succeed())
 		return j
 	}
 
 	It("is created with the marks of ownership, and found by every later run", func() {
 		w := widget(func(w *Widget) { w.Spec.Value = "one" })
 		start(widgets(making, cfg))
-		Eventually(ready(w)).Should(Equal(isReady))
+		AwaitReady(w)
 		first := live(w)
 		Expect(first.Labels).To(HaveKeyWithValue(names.LabelOwnerUID, string(w.UID)))
 		Expect(metav1.IsControlledBy(first, w)).To(BeTrue())
 
-		mergePatch(w, `{"spec":{"value":"two"}}`)
-		Eventually(func() int64 { ready(w)(); return w.Status.ObservedGeneration }).Should(Equal(w.Generation))
+		Patch(w, `{"spec":{"value":"two"}}`)
+		AwaitRun(w)
 		Expect(live(w).ResourceVersion).To(Equal(first.ResourceVersion), "it is left as it was made")
 		Expect(made.Load()).To(BeEquivalentTo(1))
 	})
@@ -78,18 +79,18 @@ var _ = Describe("A child that is made once", func() {
 		start(widgets(making, cfg))
 		start(widgets(making, cfg))
 		w := widget(func(w *Widget) { w.Spec.Value = "one" })
-		Eventually(ready(w)).Should(Equal(isReady))
-		poke(w)
+		AwaitReady(w)
+		Poke(w)
 		Expect(live(w).UID).NotTo(BeEmpty())
-		Expect(made.Load()).To(BeEquivalentTo(1))
+		Consistently(made.Load).Should(BeEquivalentTo(1))
 	})
 
 	It("is not taken from somebody else", func() {
 		w := widget(func(w *Widget) { w.Spec.Value = "one" })
 		foreign := aJob(w.Namespace, "theirs")
-		Expect(admin.Create(context.Background(), foreign)).To(Succeed())
+		Create(foreign)
 		start(widgets(making, cfg))
-		Eventually(ready(w)).Should(Equal("False NameTaken"))
+		Eventually(Ready(w)).Should(Equal("False NameTaken"))
 		Expect(live(w).ResourceVersion).To(Equal(foreign.ResourceVersion))
 		Expect(made.Load()).To(BeZero())
 	})
@@ -114,11 +115,11 @@ var _ = Describe("A child that is made once", func() {
 			}}}
 		})
 		start(widgets(kind, cfg))
-		Eventually(ready(w)).Should(Equal(isReady))
+		AwaitReady(w)
 		j := live(w)
 		discard.Store(true)
-		poke(w)
-		Eventually(gone(j)).Should(BeTrue())
+		Poke(w)
+		Eventually(Gone(j)).Should(Succeed())
 		Eventually(conditions(w)).Should(ContainElement("Made=True Done: discarded"))
 	})
 })

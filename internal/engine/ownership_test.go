@@ -17,9 +17,9 @@ limitations under the License.
 package engine_test
 
 import (
-	"context"
 	"net/http"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -33,6 +33,7 @@ import (
 
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 // taken makes a quota that somebody else has, with one limit.
@@ -43,7 +44,7 @@ func taken(ns string, change func(*corev1.ResourceQuota)) *corev1.ResourceQuota 
 		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"services": resource.MustParse("1")}},
 	}
 	change(q)
-	Expect(admin.Create(context.Background(), q)).To(Succeed())
+	Create(q)
 	return q
 }
 
@@ -56,14 +57,14 @@ var _ = Describe("Ownership", func() {
 			foreign := taken(w.Namespace, change)
 			kind := composing(quota(w.Namespace, "q", "pods", "3"))
 			start(widgets(kind, cfg), options)
-			Eventually(ready(w)).Should(Equal("False NameTaken"))
+			Eventually(Ready(w)).Should(Equal("False NameTaken"))
 			Expect(meta.IsStatusConditionTrue(w.Status.Conditions, engine.Stalled)).To(BeTrue())
 			Expect(conditions(w)()).To(ContainElement(ContainSubstring("ResourceQuota " + w.Namespace + "/q exists")))
 			Expect(liveQuota(w.Namespace, "q").ResourceVersion).To(Equal(foreign.ResourceVersion))
 
-			Expect(admin.Delete(context.Background(), foreign)).To(Succeed())
-			poke(w)
-			Eventually(ready(w)).Should(Equal(isReady))
+			Remove(foreign)
+			Poke(w)
+			AwaitReady(w)
 		},
 		Entry("in the cache", func(*corev1.ResourceQuota) {}, func(*ctrl.Options) {}),
 		Entry("not in the cache, which selects on our mark", func(*corev1.ResourceQuota) {}, selectMarked),
@@ -82,7 +83,7 @@ var _ = Describe("Ownership", func() {
 		foreign := taken(w.Namespace, func(*corev1.ResourceQuota) {})
 		child := quota(w.Namespace, "q", "pods", "3")
 		r := start(widgets(composing(func() engine.Child { return child().OrAdopt(true) }), cfg), options)
-		Eventually(ready(w)).Should(Equal(isReady))
+		AwaitReady(w)
 		q := liveQuota(w.Namespace, "q")
 		Expect(q.UID).To(Equal(foreign.UID))
 		Expect(q.Labels).To(HaveKeyWithValue(names.LabelOwnerUID, string(w.UID)))
@@ -97,10 +98,10 @@ var _ = Describe("Ownership", func() {
 		w := widget()
 		kind := composing(quota(w.Namespace, "q", "pods", "3"))
 		first := start(widgets(kind, cfg), selectMarked)
-		Eventually(ready(w)).Should(Equal(isReady))
+		AwaitReady(w)
 		first.stop()
 		uid := liveQuota(w.Namespace, "q").UID
-		mergePatch(liveQuota(w.Namespace, "q"), `{"metadata":{"labels":null}}`)
+		Patch(liveQuota(w.Namespace, "q"), `{"metadata":{"labels":null}}`)
 
 		second := start(widgets(kind, cfg), selectMarked)
 		Eventually(func() map[string]string { return liveQuota(w.Namespace, "q").Labels }).
@@ -108,53 +109,53 @@ var _ = Describe("Ownership", func() {
 		Expect(liveQuota(w.Namespace, "q").UID).To(Equal(uid))
 		Consistently(second.Writes).Should(Equal([]string{"APPLY resourcequotas/q", "APPLY resourcequotas/q"}),
 			"refused as a creation, accepted as a change")
-		Expect(ready(w)()).To(Equal(isReady))
+		Expect(Ready(w)()).To(Equal("True Ready"))
 	})
 
 	It("survives a child that comes and goes between two requests", func() {
 		w := widget()
-		run := start(widgets(composing(quota(w.Namespace, "q", "pods", "3")), engine.Config[*Widget]{Owns: owned, RetryMax: aMoment}), selectMarked)
+		run := start(widgets(composing(quota(w.Namespace, "q", "pods", "3")), engine.Config[*Widget]{Owns: owned, RetryMax: 400 * time.Millisecond}), selectMarked)
 		run.refuse(1, http.MethodPatch, "/resourcequotas/q", http.StatusConflict, metav1.StatusReasonConflict)
-		Eventually(ready(w)).Should(Equal(isReady))
+		AwaitReady(w)
 		Expect(hard(w.Namespace, "q", "pods")()).To(Equal("3"))
 	})
 
 	It("waits for a namespace that is going away", func() {
 		w := widget()
-		other := namespace()
+		other := Namespace()
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: other}}
-		Expect(admin.Delete(context.Background(), ns)).To(Succeed())
+		Remove(ns)
 		kind := &recipe[*Gadget]{lever: lever{name: "Counted"}}
 		kind.set(quota(other, "q", "pods", "3"))
 		g := made(&Gadget{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}})
 		start(gadgets(kind, engine.Config[*Gadget]{Owns: owned}))
-		Eventually(ready(g)).Should(Equal("False NamespaceTerminating"))
+		Eventually(Ready(g)).Should(Equal("False NamespaceTerminating"))
 		Expect(meta.FindStatusCondition(g.Status.Conditions, engine.Stalled)).To(BeNil())
 	})
 
 	It("by marks needs no owner reference, and outlives the owner", func() {
-		ns := namespace()
+		ns := Namespace()
 		kind := &recipe[*Gadget]{lever: lever{name: "Counted", out: engine.Done()}}
 		kind.set(quota(ns, "q", "pods", "3"), func() engine.Child {
 			return engine.NewChild(corev1ac.Namespace(ns).WithLabels(map[string]string{"x": "y"}), corev1ac.ExtractNamespace).OrAdopt(true)
 		})
 		r := start(gadgets(kind, engine.Config[*Gadget]{Owns: append([]client.Object{&corev1.Namespace{}}, owned...)}))
 		first := made(&Gadget{ObjectMeta: metav1.ObjectMeta{Name: ns}})
-		Eventually(ready(first)).Should(Equal(isReady))
+		AwaitReady(first)
 		q := liveQuota(ns, "q")
 		Expect(q.OwnerReferences).To(BeEmpty())
 		Expect(q.Annotations).To(Equal(map[string]string{names.AnnotationOwner: "gadget/" + ns}))
 
 		By("an owner that comes back under its name")
-		Expect(admin.Delete(context.Background(), first)).To(Succeed())
+		Remove(first)
 		second := made(&Gadget{ObjectMeta: metav1.ObjectMeta{Name: ns}})
-		Eventually(ready(second)).Should(Equal(isReady))
+		AwaitReady(second)
 		Expect(liveQuota(ns, "q").UID).To(Equal(q.UID))
 		Expect(liveQuota(ns, "q").Labels).To(HaveKeyWithValue(names.LabelOwnerUID, string(second.UID)))
 
 		By("drift")
 		r.Forget()
-		Expect(admin.Delete(context.Background(), liveQuota(ns, "q"))).To(Succeed())
+		Remove(liveQuota(ns, "q"))
 		Eventually(hard(ns, "q", "pods")).Should(Equal("3"))
 		Expect(strings.Join(r.Writes(), " ")).To(Equal("APPLY resourcequotas/q"))
 	})

@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/acme/platform-operator/internal/engine"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 var _ = Describe("Reports", func() {
@@ -41,26 +42,26 @@ var _ = Describe("Reports", func() {
 	)
 
 	It("tell each transition once, as an event and as metrics", func() {
-		counted := func(condition, status string) float64 { return metric(transitions, "widget", condition, status) }
-		first, up, down, times := counted("First", "True"), counted("Ready", "True"), counted("Ready", "False"), metric(timeToReady, "widget")
+		counted := func(condition, status string) float64 { return Metric(transitions, "widget", condition, status) }
+		first, up, down, times := counted("First", "True"), counted("Ready", "True"), counted("Ready", "False"), Metric(timeToReady, "widget")
 
 		steps, kind := levers("First", "Second")
 		clock := clocktesting.NewFakePassiveClock(time.Now())
 		r := start(widgets(kind, engine.Config[*Widget]{Clock: clock, RetryMax: 50 * time.Millisecond}))
 		steps[1].set(engine.Wait(time.Hour, "Cooking", ""), nil)
 		w := widget()
-		Eventually(ready(w)).Should(Equal("False Cooking"))
+		Eventually(Ready(w)).Should(Equal("False Cooking"))
 		clock.SetTime(clock.Now().Add(time.Minute))
 		steps[1].set(engine.Done(), nil)
-		poke(w)
-		Eventually(ready(w)).Should(Equal(isReady))
+		Poke(w)
+		AwaitReady(w)
 		steps[1].set(engine.Outcome{}, errors.New("disk on fire"))
-		poke(w)
-		Eventually(ready(w)).Should(Equal("False Error"))
+		Poke(w)
+		Eventually(Ready(w)).Should(Equal("False Error"))
 		runs := steps[1].Runs()
 		Eventually(steps[1].Runs).Should(BeNumerically(">", runs+3))
 		steps[1].set(engine.Done(), nil)
-		Eventually(ready(w)).Should(Equal(isReady))
+		AwaitReady(w)
 
 		Eventually(events(w)).Should(Equal([]string{
 			"Normal Cooking", "Normal Ready", "Warning Error", "Normal Ready",
@@ -70,7 +71,7 @@ var _ = Describe("Reports", func() {
 		Expect(counted("First", "True") - first).To(BeEquivalentTo(1))
 		Expect(counted("Ready", "True") - up).To(BeEquivalentTo(2))
 		Expect(counted("Ready", "False") - down).To(BeEquivalentTo(2))
-		Expect(metric(timeToReady, "widget")-times).To(BeEquivalentTo(1), "ready for the first time, once")
+		Expect(Metric(timeToReady, "widget")-times).To(BeEquivalentTo(1), "ready for the first time, once")
 	})
 
 	It("count the objects, also those of a manager that started anew", func() {
@@ -78,14 +79,14 @@ var _ = Describe("Reports", func() {
 		for range 2 {
 			r := start(widgets(kind, engine.Config[*Widget]{}))
 			w := widget()
-			Eventually(ready(w)).Should(Equal(isReady))
-			Eventually(func() float64 { return metric(objects, "widget", "True") }).Should(BeEquivalentTo(1))
+			AwaitReady(w)
+			Eventually(func() float64 { return Metric(objects, "widget", "True") }).Should(BeEquivalentTo(1))
 			steps[0].set(engine.Block("BadColour", ""), nil)
-			poke(w)
-			Eventually(func() float64 { return metric(objects, "widget", "False") }).Should(BeEquivalentTo(1))
-			Expect(metric(objects, "widget", "True")).To(BeZero())
-			drop(w)
-			Eventually(func() float64 { return metric(objects, "widget") }).Should(BeZero())
+			Poke(w)
+			Eventually(func() float64 { return Metric(objects, "widget", "False") }).Should(BeEquivalentTo(1))
+			Expect(Metric(objects, "widget", "True")).To(BeZero())
+			Remove(w)
+			Eventually(func() float64 { return Metric(objects, "widget") }).Should(BeZero())
 			steps[0].set(engine.Done(), nil)
 			r.stop()
 		}
@@ -96,14 +97,14 @@ var _ = Describe("Reports", func() {
 		cfg := engine.Config[*Widget]{Owns: owned}
 		kind := composing(quota(w.Namespace, "q", "pods", "3"), claim(w.Namespace, "data"))
 		r := start(widgets(kind, cfg))
-		Eventually(ready(w)).Should(Equal(isReady))
+		AwaitReady(w)
 		Eventually(events(w)).Should(HaveLen(1))
 		r.stop()
-		runs, moved := kind.Runs(), metric(transitions, "widget")
+		runs, moved := kind.Runs(), Metric(transitions, "widget")
 		again := start(widgets(kind, cfg))
 		Eventually(kind.Runs).Should(BeNumerically(">", runs))
 		Consistently(again.Writes).Should(BeEmpty())
-		Expect(metric(transitions, "widget")).To(Equal(moved))
+		Expect(Metric(transitions, "widget")).To(Equal(moved))
 		Expect(events(w)()).To(HaveLen(1))
 	})
 })
@@ -131,29 +132,29 @@ var _ = Describe("References", func() {
 			To: &Gadget{}, Keys: func(w *Widget) []client.ObjectKey { return []client.ObjectKey{{Name: w.Spec.Gadget}} },
 		}}}))
 		w := widget(func(w *Widget) { w.Spec.Gadget = "g-" + w.Namespace })
-		Eventually(ready(w)).Should(Equal("False Missing"))
+		Eventually(Ready(w)).Should(Equal("False Missing"))
 		g := made(&Gadget{ObjectMeta: metav1.ObjectMeta{Name: w.Spec.Gadget}})
-		Eventually(ready(w)).Should(Equal(isReady))
-		drop(g)
-		Eventually(ready(w)).Should(Equal("False Missing"))
+		AwaitReady(w)
+		Remove(g)
+		Eventually(Ready(w)).Should(Equal("False Missing"))
 	})
 
 	It("to ConfigMaps are watched without their contents", func() {
 		kind := looking(func(ctx context.Context, s engine.Scope[*Widget]) error {
 			return s.Live.Get(ctx, client.ObjectKey{Namespace: s.Obj.Namespace, Name: s.Obj.Spec.ConfigMap}, &corev1.ConfigMap{})
 		})
-		counted := metric("platform_operator_api_writes_total", "widget")
+		counted := Metric("platform_operator_api_writes_total", "widget")
 		r := start(widgets(kind, engine.Config[*Widget]{References: []engine.Reference[*Widget]{{
 			To: &corev1.ConfigMap{}, Keys: func(w *Widget) []client.ObjectKey {
 				return []client.ObjectKey{{Namespace: w.Namespace, Name: w.Spec.ConfigMap}}
 			},
 		}}}))
 		w := widget(func(w *Widget) { w.Spec.ConfigMap = "settings" })
-		Eventually(ready(w)).Should(Equal("False Missing"))
-		Expect(admin.Create(context.Background(), &corev1.ConfigMap{
+		Eventually(Ready(w)).Should(Equal("False Missing"))
+		Create(&corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Name: "settings", Namespace: w.Namespace},
-		})).To(Succeed())
-		Eventually(ready(w)).Should(Equal(isReady))
+		})
+		AwaitReady(w)
 
 		var lists int
 		for _, req := range r.Reads("configmaps") {
@@ -163,6 +164,6 @@ var _ = Describe("References", func() {
 			}
 		}
 		Expect(lists).NotTo(BeZero())
-		Expect(metric("platform_operator_api_writes_total", "widget")-counted).To(BeEquivalentTo(len(r.Writes())), "live reads do not count")
+		Expect(Metric("platform_operator_api_writes_total", "widget")-counted).To(BeEquivalentTo(len(r.Writes())), "live reads do not count")
 	})
 })

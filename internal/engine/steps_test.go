@@ -33,6 +33,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/acme/platform-operator/internal/engine"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 const notReached = "Unknown NotReached: an earlier step is not done"
@@ -52,7 +53,7 @@ var _ = Describe("Steps", func() {
 		Expect(r.Writes()).To(Equal([]string{"PATCH widgets/w/status"}))
 
 		steps[1].set(engine.Done(), nil)
-		mergePatch(w, `{"spec":{"value":"new"}}`)
+		Patch(w, `{"spec":{"value":"new"}}`)
 		Eventually(conditions(w)).Should(Equal([]string{
 			"First=True Done", "Second=True Done", "Third=True Done", "Ready=True Ready: all steps are done",
 		}))
@@ -65,7 +66,7 @@ var _ = Describe("Steps", func() {
 
 		r.Forget()
 		runs := steps[2].Runs()
-		poke(w)
+		Poke(w)
 		Eventually(steps[2].Runs).Should(BeNumerically(">", runs))
 		Consistently(r.Writes).Should(BeEmpty())
 	})
@@ -83,8 +84,8 @@ var _ = Describe("Steps", func() {
 		Consistently(steps[0].Runs).Should(Equal(1))
 
 		steps[0].set(engine.Wait(time.Hour, "Painting", "the paint is wet"), nil)
-		poke(w)
-		Eventually(ready(w)).Should(Equal("False Painting"))
+		Poke(w)
+		Eventually(Ready(w)).Should(Equal("False Painting"))
 		Expect(meta.FindStatusCondition(w.Status.Conditions, engine.Stalled)).To(BeNil())
 	})
 
@@ -94,12 +95,12 @@ var _ = Describe("Steps", func() {
 		start(widgets(kind, engine.Config[*Widget]{}))
 		w := widget()
 		Eventually(steps[0].Runs).Should(BeNumerically(">=", 3))
-		Expect(ready(w)()).To(Equal(want))
+		Expect(Ready(w)()).To(Equal(want))
 	},
 		Entry("waiting", engine.Wait(50*time.Millisecond, "Cooking", ""), "False Cooking"),
 		Entry("blocked", engine.BlockFor(50*time.Millisecond, "BadColour", ""), "False BadColour"),
-		Entry("done", engine.DoneUntil(50*time.Millisecond), isReady),
-		Entry("uncertain", engine.Uncertain(50*time.Millisecond, "Mute", "no answer"), isReady),
+		Entry("done", engine.DoneUntil(50*time.Millisecond), "True Ready"),
+		Entry("uncertain", engine.Uncertain(50*time.Millisecond, "Mute", "no answer"), "True Ready"),
 	)
 
 	It("that are uncertain let the rest go on, and the last word is Ready's", func() {
@@ -111,7 +112,7 @@ var _ = Describe("Steps", func() {
 			"First=Unknown Mute: no answer", "Second=True Done", "Third=True Done", "Ready=True Ready: no answer",
 		}))
 		steps[1].set(engine.Done().Saying("3 of 3 run"), nil)
-		poke(w)
+		Poke(w)
 		Eventually(conditions(w)).Should(Equal([]string{
 			"First=Unknown Mute: no answer", "Second=True Done: 3 of 3 run", "Third=True Done", "Ready=True Ready: 3 of 3 run",
 		}))
@@ -131,7 +132,7 @@ var _ = Describe("Steps", func() {
 		Expect(r.Writes()).To(Equal([]string{"PATCH widgets/w/status"}))
 
 		steps[0].set(engine.Done(), nil)
-		Eventually(ready(w)).Should(Equal(isReady))
+		AwaitReady(w)
 	},
 		Entry("with any error", errors.New("disk on fire"), "Error", "disk on fire"),
 		Entry("with an explained one", fmt.Errorf("asking: %w", engine.Explain(errors.New("EOF"), "BillingFailed", "no ledger")),
@@ -149,17 +150,17 @@ var _ = Describe("Steps", func() {
 		steps, kind := levers("First")
 		r := start(widgets(kind, engine.Config[*Widget]{}))
 		w := widget()
-		Eventually(ready(w)).Should(Equal(isReady))
+		AwaitReady(w)
 		r.Forget()
-		runs, failures := steps[0].Runs(), metric("controller_runtime_reconcile_errors_total", "widget")
+		runs, failures := steps[0].Runs(), Metric("controller_runtime_reconcile_errors_total", "widget")
 
 		steps[0].set(engine.Outcome{}, fmt.Errorf("writing: %w", conflict()))
-		poke(w)
+		Poke(w)
 		Eventually(steps[0].Runs).Should(BeNumerically(">=", runs+3))
 		steps[0].set(engine.Done(), nil)
 		Consistently(r.Writes).Should(BeEmpty())
-		Expect(ready(w)()).To(Equal(isReady))
-		Expect(metric("controller_runtime_reconcile_errors_total", "widget")).To(Equal(failures))
+		Expect(Ready(w)()).To(Equal("True Ready"))
+		Expect(Metric("controller_runtime_reconcile_errors_total", "widget")).To(Equal(failures))
 	})
 
 	It("report texts that are too long as far as the API server takes them", func() {
@@ -167,7 +168,7 @@ var _ = Describe("Steps", func() {
 		steps[0].set(engine.Block("BadColour", strings.Repeat("ä", 40000)), nil)
 		start(widgets(kind, engine.Config[*Widget]{}))
 		w := widget()
-		Eventually(ready(w)).Should(Equal("False BadColour"))
+		Eventually(Ready(w)).Should(Equal("False BadColour"))
 		Eventually(events(w)).Should(Equal([]string{"Warning BadColour"}))
 	})
 
@@ -176,7 +177,7 @@ var _ = Describe("Steps", func() {
 		r := start(widgets(kind, engine.Config[*Widget]{}))
 		r.refuse(2, http.MethodPatch, "/status", http.StatusInternalServerError, metav1.StatusReasonInternalError)
 		w := widget()
-		Eventually(ready(w)).Should(Equal(isReady))
+		AwaitReady(w)
 		Expect(r.Writing("/status")).To(HaveLen(3))
 		Eventually(events(w)).Should(Equal([]string{"Normal Ready"}))
 	})
@@ -185,11 +186,11 @@ var _ = Describe("Steps", func() {
 		steps, kind := levers("First")
 		r := start(widgets(summarizing{kind}, engine.Config[*Widget]{}))
 		w := widget()
-		Eventually(ready(w)).Should(Equal(isReady))
+		AwaitReady(w)
 		Expect(w.Status.Summary).To(Equal("2 conditions"))
 		steps[0].set(engine.Block("BadColour", ""), nil)
-		poke(w)
-		Eventually(ready(w)).Should(Equal("False BadColour"))
+		Poke(w)
+		Eventually(Ready(w)).Should(Equal("False BadColour"))
 		Expect(w.Status.Summary).To(Equal("3 conditions"))
 		Expect(r.Writes()).To(HaveLen(2))
 	})

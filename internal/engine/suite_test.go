@@ -23,57 +23,31 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
-	"github.com/go-logr/logr"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
-	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
-// aMoment is how long specs look whether something does not happen.
-const aMoment = 400 * time.Millisecond
-
-var (
-	plane  *testenv.ControlPlane
-	scheme = runtime.NewScheme()
-	admin  client.Client // not cached
-)
+var scheme = runtime.NewScheme()
 
 func TestEngine(t *testing.T) {
-	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(15 * time.Second)
-	SetDefaultEventuallyPollingInterval(20 * time.Millisecond)
-	SetDefaultConsistentlyDuration(aMoment)
-	SetDefaultConsistentlyPollingInterval(20 * time.Millisecond)
-	RunSpecs(t, "engine")
-}
-
-var _ = BeforeSuite(func() {
-	logf.SetLogger(logr.Discard())
-	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	addToScheme(scheme)
-	var err error
-	plane, err = testenv.Start(testenv.Options{CRDs: []string{"testdata"}})
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() { Expect(plane.Stop()).To(Succeed()) })
-	admin, err = client.New(plane.Config, client.Options{Scheme: scheme})
-	Expect(err).NotTo(HaveOccurred())
-})
+	Setup{Options: testenv.Options{CRDs: []string{"testdata"}}, Scheme: scheme}.Run(t, "engine")
+}
 
 // script is a kind whose steps a spec gives.
 type script[T engine.Object] func(engine.Scope[T]) []engine.Step
@@ -157,7 +131,7 @@ type running struct {
 func start(register registration, change ...func(*ctrl.Options)) *running {
 	GinkgoHelper()
 	r := &running{wire: &wire{}}
-	cfg := rest.CopyConfig(plane.Config)
+	cfg := rest.CopyConfig(Plane.Config)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { r.next = next; return r.wire })
 	cfg.Wrap(engine.CountWrites)
 	options := ctrl.Options{
@@ -182,18 +156,10 @@ func start(register registration, change ...func(*ctrl.Options)) *running {
 	return r
 }
 
-// namespace makes a namespace of the spec's own.
-func namespace() string {
-	GinkgoHelper()
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "spec-"}}
-	Expect(admin.Create(context.Background(), ns)).To(Succeed())
-	return ns.Name
-}
-
 // widget makes a Widget that goes with the spec.
 func widget(change ...func(*Widget)) *Widget {
 	GinkgoHelper()
-	w := &Widget{ObjectMeta: metav1.ObjectMeta{Name: "w", Namespace: namespace()}}
+	w := &Widget{ObjectMeta: metav1.ObjectMeta{Name: "w", Namespace: Namespace()}}
 	for _, f := range change {
 		f(w)
 	}
@@ -203,39 +169,19 @@ func widget(change ...func(*Widget)) *Widget {
 // made creates an object and deletes it, whatever its finalizers, when the spec ends.
 func made[O client.Object](o O) O {
 	GinkgoHelper()
-	Expect(admin.Create(context.Background(), o)).To(Succeed())
+	Create(o)
 	DeferCleanup(func(ctx context.Context) {
-		Expect(client.IgnoreNotFound(admin.Delete(ctx, o))).To(Succeed())
+		Expect(client.IgnoreNotFound(Admin.Delete(ctx, o))).To(Succeed())
 		patch := client.RawPatch(client.Merge.Type(), []byte(`{"metadata":{"finalizers":null}}`))
-		Expect(client.IgnoreNotFound(admin.Patch(ctx, o, patch))).To(Succeed())
+		Expect(client.IgnoreNotFound(Admin.Patch(ctx, o, patch))).To(Succeed())
 	})
 	return o
-}
-
-// poke makes the engine run an object, which changes nothing that it acts on.
-func poke(o client.Object) {
-	GinkgoHelper()
-	annotate(o, "test/poke", fmt.Sprint(time.Now().UnixNano()))
-}
-
-func annotate(o client.Object, key, value string) {
-	GinkgoHelper()
-	text := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, key, value)
-	if value == "" {
-		text = fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, key)
-	}
-	mergePatch(o, text)
-}
-
-func mergePatch(o client.Object, text string) {
-	GinkgoHelper()
-	Expect(admin.Patch(context.Background(), o, client.RawPatch(client.Merge.Type(), []byte(text)))).To(Succeed())
 }
 
 // conditions gives a function that reads an object's conditions as "Type=Status Reason: message".
 func conditions(o engine.Object) func() []string {
 	return func() []string {
-		if err := admin.Get(context.Background(), client.ObjectKeyFromObject(o), o); err != nil {
+		if err := Reload(o); err != nil {
 			return []string{err.Error()}
 		}
 		var lines []string
@@ -243,26 +189,5 @@ func conditions(o engine.Object) func() []string {
 			lines = append(lines, strings.TrimSuffix(fmt.Sprintf("%s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message), ": "))
 		}
 		return lines
-	}
-}
-
-// ready gives a function that reads an object's condition Ready as "Status Reason".
-func ready(o engine.Object) func() string {
-	return func() string {
-		conditions(o)()
-		c := meta.FindStatusCondition(o.CommonStatus().Conditions, engine.Ready)
-		if c == nil {
-			return "none"
-		}
-		return string(c.Status) + " " + c.Reason
-	}
-}
-
-const isReady = "True Ready"
-
-// gone gives a function that tells whether an object is gone.
-func gone(o client.Object) func() bool {
-	return func() bool {
-		return apierrors.IsNotFound(admin.Get(context.Background(), client.ObjectKeyFromObject(o), o))
 	}
 }

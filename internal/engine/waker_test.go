@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/acme/platform-operator/internal/engine"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 var _ = Describe("A Waker", func() {
@@ -32,14 +33,14 @@ var _ = Describe("A Waker", func() {
 		steps, kind := levers("First")
 		start(widgets(kind, engine.Config[*Widget]{Waker: waker}))
 		w := widget()
-		Eventually(ready(w)).Should(Equal(isReady))
+		AwaitReady(w)
 		other := widget()
-		Eventually(ready(other)).Should(Equal(isReady))
+		AwaitReady(other)
 
 		steps[0].set(engine.Block("BadColour", "choose red or blue"), nil)
 		waker.Wake(ctx, client.ObjectKeyFromObject(w))
-		Eventually(ready(w)).Should(Equal("False BadColour"))
-		Expect(ready(other)()).To(Equal(isReady))
+		Eventually(Ready(w)).Should(Equal("False BadColour"))
+		Expect(Ready(other)()).To(Equal("True Ready"))
 		waker.Wake(ctx, client.ObjectKey{Namespace: w.Namespace, Name: "nobody"})
 	})
 

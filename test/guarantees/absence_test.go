@@ -32,6 +32,7 @@ import (
 
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 // describeAbsence has G7.
@@ -44,14 +45,14 @@ func describeAbsence(k *kind) {
 			for _, namespace := range []string{o.GetName(), unique("g7-other")} {
 				ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
 				if namespace != o.GetName() {
-					atOnce("creating a Namespace", func() error { return admin.Create(ctx, ns) })
+					atOnce("creating a Namespace", func() error { return Admin.Create(ctx, ns) })
 				}
 				everyday(ctx, namespace)
 				atOnce("updating a Namespace", func() error {
-					return admin.Patch(ctx, ns, client.RawPatch(client.Merge.Type(), []byte(adornments[0])))
+					return Admin.Patch(ctx, ns, client.RawPatch(client.Merge.Type(), []byte(adornments[0])))
 				})
 				if namespace != o.GetName() {
-					atOnce("deleting a Namespace", func() error { return admin.Delete(ctx, ns) })
+					atOnce("deleting a Namespace", func() error { return Admin.Delete(ctx, ns) })
 				}
 			}
 		})
@@ -63,20 +64,20 @@ func describeAbsence(k *kind) {
 			another := k.object(unique("g7-late"))
 			k.surround(another)
 			discardLater(another)
-			atOnce("creating another one", func() error { return admin.Create(ctx, another) })
+			atOnce("creating another one", func() error { return Admin.Create(ctx, another) })
 			atOnce("changing it", func() error {
 				before := o.DeepCopyObject().(engine.Object)
 				k.fixture.Change(o, o.GetName())
-				return admin.Patch(ctx, o, client.MergeFrom(before))
+				return Admin.Patch(ctx, o, client.MergeFrom(before))
 			})
-			atOnce("deleting it", func() error { return admin.Delete(ctx, o) })
+			atOnce("deleting it", func() error { return Admin.Delete(ctx, o) })
 			if len(o.GetFinalizers()) > 0 {
-				Expect(gone(o)()).NotTo(Succeed(), "it has a finalizer")
+				Expect(Gone(o)()).NotTo(Succeed(), "it has a finalizer")
 				atOnce("removing its finalizers", func() error {
-					return admin.Patch(ctx, o, client.RawPatch(client.Merge.Type(), []byte(`{"metadata":{"finalizers":null}}`)))
+					return Admin.Patch(ctx, o, client.RawPatch(client.Merge.Type(), []byte(`{"metadata":{"finalizers":null}}`)))
 				})
 			}
-			Expect(gone(o)()).To(Succeed())
+			Expect(Gone(o)()).To(Succeed())
 		})
 
 		It("an object that the schema has come to refuse can be deleted, by hand or once the operator is back", func(ctx context.Context) {
@@ -84,17 +85,17 @@ func describeAbsence(k *kind) {
 			op.Stop()
 			invalid := []*unstructured.Unstructured{k.invalid(unique("g7-invalid")), k.invalid(unique("g7-invalid"))}
 			for _, o := range invalid {
-				atOnce("deleting it", func() error { return admin.Delete(ctx, o) })
+				atOnce("deleting it", func() error { return Admin.Delete(ctx, o) })
 			}
 			isGone := func(o client.Object) bool {
-				return apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(o), o))
+				return apierrors.IsNotFound(Reload(o))
 			}
 			if len(invalid[0].GetFinalizers()) == 0 {
 				Expect(isGone(invalid[0])).To(BeTrue())
 				return
 			}
 			atOnce("removing its finalizers", func() error {
-				return admin.Patch(ctx, invalid[0], client.RawPatch(client.Merge.Type(), []byte(`{"metadata":{"finalizers":null}}`)))
+				return Admin.Patch(ctx, invalid[0], client.RawPatch(client.Merge.Type(), []byte(`{"metadata":{"finalizers":null}}`)))
 			})
 			Expect(isGone(invalid[0])).To(BeTrue())
 			Expect(isGone(invalid[1])).To(BeFalse())
@@ -116,7 +117,7 @@ func atOnce(what string, do func() error) {
 func everyday(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	Eventually(func() error { // without it no pod is admitted anywhere
-		return admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "default"}, &corev1.ServiceAccount{})
+		return Admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "default"}, &corev1.ServiceAccount{})
 	}).Should(Succeed())
 	meta := metav1.ObjectMeta{Name: "everyday", Namespace: namespace}
 	for _, o := range []client.Object{
@@ -124,11 +125,11 @@ func everyday(ctx context.Context, namespace string) {
 		&corev1.Secret{ObjectMeta: meta},
 		&corev1.Pod{ObjectMeta: meta, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "busybox"}}}},
 	} {
-		atOnce("creating", func() error { return admin.Create(ctx, o) })
+		atOnce("creating", func() error { return Admin.Create(ctx, o) })
 		atOnce("updating", func() error {
-			return admin.Patch(ctx, o, client.RawPatch(client.Merge.Type(), []byte(adornments[0])))
+			return Admin.Patch(ctx, o, client.RawPatch(client.Merge.Type(), []byte(adornments[0])))
 		})
-		atOnce("deleting", func() error { return admin.Delete(ctx, o) })
+		atOnce("deleting", func() error { return Admin.Delete(ctx, o) })
 	}
 }
 
@@ -146,13 +147,13 @@ func (k *kind) invalid(name string) *unstructured.Unstructured {
 		o.SetFinalizers([]string{f})
 	}
 	k.fixture.Invalidate(o)
-	create := func(opts ...client.CreateOption) error { return admin.Create(ctx, o.DeepCopy(), opts...) }
+	create := func(opts ...client.CreateOption) error { return Admin.Create(ctx, o.DeepCopy(), opts...) }
 	Expect(apierrors.IsInvalid(create())).To(BeTrue())
 	k.withoutSchema(func() { Eventually(create).Should(Succeed()) })
 	Eventually(func() bool {
 		refused := o.DeepCopy()
 		refused.SetName(name + "-refused")
-		return apierrors.IsInvalid(admin.Create(ctx, refused, client.DryRunAll))
+		return apierrors.IsInvalid(Admin.Create(ctx, refused, client.DryRunAll))
 	}).Should(BeTrue())
 	return o
 }
@@ -162,7 +163,7 @@ func (k *kind) finalizer(ctx context.Context) string {
 	GinkgoHelper()
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(k.gvk.GroupVersion().WithKind(k.name + "List"))
-	Expect(admin.List(ctx, list)).To(Succeed())
+	Expect(Admin.List(ctx, list)).To(Succeed())
 	for _, o := range list.Items {
 		if len(o.Finalizers) > 0 {
 			return o.Finalizers[0]
@@ -175,9 +176,9 @@ func (k *kind) finalizer(ctx context.Context) string {
 func (k *kind) withoutSchema(do func()) {
 	GinkgoHelper()
 	ctx := context.Background()
-	cl, err := client.New(plane.Config, client.Options{Scheme: crdScheme()})
+	cl, err := client.New(Plane.Config, client.Options{Scheme: crdScheme()})
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(testenv.InstallConfig, plane)
+	DeferCleanup(testenv.InstallConfig, Plane)
 	Eventually(func(g Gomega) { // the API server writes its status
 		crd := &apiextensionsv1.CustomResourceDefinition{}
 		g.Expect(cl.Get(ctx, client.ObjectKey{Name: k.crdName()}, crd)).To(Succeed())
@@ -189,5 +190,5 @@ func (k *kind) withoutSchema(do func()) {
 		g.Expect(cl.Update(ctx, crd)).To(Succeed())
 	}).Should(Succeed())
 	do()
-	Expect(testenv.InstallConfig(plane)).To(Succeed())
+	Expect(testenv.InstallConfig(Plane)).To(Succeed())
 }

@@ -17,7 +17,6 @@ limitations under the License.
 package guarantees
 
 import (
-	"context"
 	"encoding/pem"
 	"fmt"
 	"io"
@@ -40,6 +39,7 @@ import (
 	"github.com/acme/platform-operator/internal/external/identity/ldaptest"
 	"github.com/acme/platform-operator/internal/tenancy"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 // acmeNamespaces is the fixture of AcmeNamespace.
@@ -61,7 +61,7 @@ func (f *acmeNamespaces) Start() {
 	GinkgoHelper()
 	f.outside.start()
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: f.outside.server.Certificate().Raw})
-	Expect(admin.Create(context.Background(), configMap(outsideCA, ca))).To(Succeed())
+	Create(configMap(outsideCA, ca))
 }
 
 func configMap(name string, ca []byte) *corev1.ConfigMap {
@@ -96,8 +96,8 @@ func (f *acmeNamespaces) Secretive(canary string) []Secretive {
 	sent := func() bool { return f.outside.tokens("/billing", canary) > 0 && f.outside.tokens("/scim", canary) > 0 }
 
 	ldap := ldaptest.Start(GinkgoT())
-	Expect(admin.Create(context.Background(), configMap(ldapCA, ldap.CA))).To(Succeed())
-	DeferCleanup(func(ctx context.Context) { Expect(admin.Delete(ctx, configMap(ldapCA, nil))).To(Succeed()) })
+	Create(configMap(ldapCA, ldap.CA))
+	DeferCleanup(func() { Remove(configMap(ldapCA, nil)) })
 	bind := secretive("bind", map[string]string{corev1.BasicAuthUsernameKey: ldap.BindDN, corev1.BasicAuthPasswordKey: canary})
 	return []Secretive{
 		{"SCIM that answers", fmt.Sprintf(scim, "/scim"), []*corev1.Secret{token()}, sent},
@@ -208,35 +208,35 @@ func (f *acmeNamespaces) Breakages() []Breakage {
 	return []Breakage{
 		{
 			Name: "that the Namespace is somebody else's", Unborn: true,
-			Break: func(ctx context.Context, unique string) {
-				Expect(admin.Create(ctx, namespaceNamed(unique))).To(Succeed())
+			Break: func(unique string) {
+				Create(namespaceNamed(unique))
 			},
-			Mend:   func(_ context.Context, unique string) { mergePatch(named(unique), `{"spec":{"adopt":true}}`) },
+			Mend:   func(unique string) { Patch(named(unique), `{"spec":{"adopt":true}}`) },
 			Reason: tenancy.ReasonNameTaken, Status: status.FailedStatus,
 		},
 		{
 			Name: "that the DeploymentTier is malformed",
-			Break: func(ctx context.Context, _ string) {
-				Expect(admin.Create(ctx, tier.DeepCopy())).To(Succeed())
+			Break: func(string) {
+				Create(tier.DeepCopy())
 				discardLater(tier)
 			},
-			Mend:   func(ctx context.Context, _ string) { Expect(admin.Delete(ctx, tier.DeepCopy())).To(Succeed()) },
+			Mend:   func(string) { Remove(tier.DeepCopy()) },
 			Reason: tenancy.ReasonTierInvalid, Status: status.FailedStatus,
 		},
 		{
 			Name:   "that the Namespace is being deleted",
-			Break:  func(_ context.Context, unique string) { terminate(nil, named(unique)) },
-			Mend:   func(_ context.Context, unique string) { unblock(nil, nil, named(unique)) },
+			Break:  func(unique string) { terminate(nil, named(unique)) },
+			Mend:   func(unique string) { unblock(nil, nil, named(unique)) },
 			Reason: tenancy.ReasonNamespaceTerminating, Status: status.InProgressStatus,
 		},
 		{
 			Name: "that the operator may not do what it has to",
-			Break: func(ctx context.Context, unique string) {
+			Break: func(unique string) {
 				takeAway("create", namespaceNamed(unique+"-none"))
 				quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "dev", Namespace: unique}}
-				Expect(admin.Delete(ctx, quota)).To(Succeed())
+				Remove(quota)
 			},
-			Mend:   func(context.Context, string) { giveBackRole() },
+			Mend:   func(string) { giveBackRole() },
 			Reason: "Forbidden", Status: status.InProgressStatus,
 		},
 	}

@@ -40,6 +40,7 @@ import (
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/tenancy"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 // describeComplete fails when a kind lacks something that every kind has.
@@ -227,7 +228,7 @@ func mayDoAllToChildren(ctx context.Context, k *kind) {
 				review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 					User: testenv.OperatorUser, ResourceAttributes: a,
 				}}
-				Expect(admin.Create(ctx, review)).To(Succeed())
+				Create(review)
 				Expect(review.Status.Allowed).To(BeTrue(), "%s %s", verb, r.Resource)
 			}
 		})

@@ -35,6 +35,7 @@ import (
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/rollout"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 // configWatchers is the fixture of ConfigWatcher. Its act is the restart of a Deployment.
@@ -67,9 +68,9 @@ func webapp(unique string) *appsv1.Deployment {
 }
 
 // Surround implements Fixture.
-func (configWatchers) Surround(ctx context.Context, unique string) {
-	Expect(admin.Create(ctx, watchedConfig(unique))).To(Succeed())
-	Expect(admin.Create(ctx, webapp(unique))).To(Succeed())
+func (configWatchers) Surround(unique string) {
+	Create(watchedConfig(unique))
+	Create(webapp(unique))
 }
 
 // Childless implements Fixture.
@@ -77,7 +78,7 @@ func (configWatchers) Childless() bool { return true }
 
 // Change implements Fixture.
 func (configWatchers) Change(_ engine.Object, unique string) {
-	mergePatch(watchedConfig(unique), `{"data":{"LOG_LEVEL":"debug"}}`)
+	Patch(watchedConfig(unique), `{"data":{"LOG_LEVEL":"debug"}}`)
 }
 
 // Action implements Fixture.
@@ -92,7 +93,7 @@ func (f configWatchers) Happenings() []Happening {
 		Do:   func(unique string) { f.Change(nil, unique) },
 		Done: func(unique string) error {
 			w := &v1alpha1.ConfigWatcher{}
-			if err := admin.Get(context.Background(), client.ObjectKey{Namespace: unique, Name: unique}, w); err != nil {
+			if err := Admin.Get(context.Background(), client.ObjectKey{Namespace: unique, Name: unique}, w); err != nil {
 				return err
 			}
 			return restartedOnce(unique, w.Status.RestartStatus)
@@ -103,7 +104,7 @@ func (f configWatchers) Happenings() []Happening {
 // restartedOnce tells what is missing to exactly one restart of webapp.
 func restartedOnce(unique string, status common.RestartStatus) error {
 	d := webapp(unique)
-	if err := admin.Get(context.Background(), client.ObjectKeyFromObject(d), d); err != nil {
+	if err := Reload(d); err != nil {
 		return err
 	}
 	if status.Restarts != 1 || status.Pending != nil || d.Generation != 2 {
@@ -133,11 +134,11 @@ func (f configWatchers) Breakages() []Breakage {
 	return []Breakage{
 		{
 			Name: "that what is watched does not exist",
-			Break: func(ctx context.Context, unique string) {
-				Expect(admin.Delete(ctx, watchedConfig(unique))).To(Succeed())
+			Break: func(unique string) {
+				Remove(watchedConfig(unique))
 			},
-			Mend: func(ctx context.Context, unique string) {
-				Expect(admin.Create(ctx, watchedConfig(unique))).To(Succeed())
+			Mend: func(unique string) {
+				Create(watchedConfig(unique))
 			},
 			Reason: "SourceMissing", Status: status.FailedStatus,
 		},
@@ -146,11 +147,11 @@ func (f configWatchers) Breakages() []Breakage {
 			Prepare: func(o engine.Object) {
 				configWatcher(o).Spec.Restart.Debounce = &metav1.Duration{Duration: 0 * time.Second}
 			},
-			Break: func(_ context.Context, unique string) {
+			Break: func(unique string) {
 				takeAwayIn("patch", webapp(unique), func(r rbacv1.PolicyRule) bool { return slices.Contains(r.APIGroups, "apps") })
 				f.Change(nil, unique)
 			},
-			Mend:   func(context.Context, string) { giveBackRole() },
+			Mend:   func(string) { giveBackRole() },
 			Reason: rollout.ReasonRestartRefused, Status: status.InProgressStatus,
 		},
 	}

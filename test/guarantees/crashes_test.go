@@ -27,6 +27,7 @@ import (
 
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 // maxWrites is more than the operator writes in one act. That it is more is checked.
@@ -47,7 +48,7 @@ func acts(k *kind) []act {
 	all := []act{{name: "creation", prepare: func(engine.Object) {}, done: k.settled}}
 	for _, name := range sortedKeys(k.fixture.Transitions()) {
 		transition := k.fixture.Transitions()[name]
-		all = append(all, act{name, func(engine.Object) {}, func(o engine.Object) { change(o, transition) }, k.settled})
+		all = append(all, act{name, func(engine.Object) {}, func(o engine.Object) { Change(o, transition) }, k.settled})
 	}
 	for _, h := range k.fixture.Happenings() {
 		done := func(o engine.Object) func() error {
@@ -59,7 +60,7 @@ func acts(k *kind) []act {
 		if k.fixture.Childless() {
 			break // it goes without the operator's doing anything
 		}
-		all = append(all, act{"deletion, " + d.Name, d.Prepare, func(o engine.Object) { remove(o) }, gone})
+		all = append(all, act{"deletion, " + d.Name, d.Prepare, func(o engine.Object) { Remove(o) }, func(o engine.Object) func() error { return Gone(o) }})
 	}
 	return all
 }

@@ -35,6 +35,7 @@ import (
 	"github.com/acme/platform-operator/api/batch/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 // cronTabs is the fixture of CronTab. Its slots are far off, so that no run comes by itself; every object has one run
@@ -90,12 +91,12 @@ func (cronTabs) Action(unique string) string { return "POST namespaces/" + uniqu
 func (cronTabs) Happenings() []Happening {
 	read := func(unique string) (*v1alpha1.CronTab, error) {
 		c := cronTabNamed(unique)
-		return c, admin.Get(context.Background(), client.ObjectKeyFromObject(c), c)
+		return c, Reload(c)
 	}
 	return []Happening{
 		{
 			Name: "a run by hand",
-			Do:   func(unique string) { annotate(cronTabNamed(unique), runNow, "again") },
+			Do:   func(unique string) { Annotate(cronTabNamed(unique), runNow, "again") },
 			Done: func(unique string) error {
 				c, err := read(unique)
 				if err == nil && (c.Status.RunNow == nil || c.Status.RunNow.Job != jobOf(unique, "again")) {
@@ -107,12 +108,12 @@ func (cronTabs) Happenings() []Happening {
 		{
 			Name: "a run that ends and is not kept",
 			Do: func(unique string) {
-				mergePatch(cronTabNamed(unique), `{"spec":{"history":{"succeeded":0}}}`)
+				Patch(cronTabNamed(unique), `{"spec":{"history":{"succeeded":0}}}`)
 				endRun(unique, "first", true)
 			},
 			Done: func(unique string) error {
 				job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: unique, Name: jobOf(unique, "first")}}
-				if err := admin.Get(context.Background(), client.ObjectKeyFromObject(job), job); client.IgnoreNotFound(err) != nil || err == nil {
+				if err := Reload(job); client.IgnoreNotFound(err) != nil || err == nil {
 					return fmt.Errorf("the Job is there, or cannot be read: %w", err)
 				}
 				return nil
@@ -126,7 +127,7 @@ func endRun(unique, request string, success bool) {
 	GinkgoHelper()
 	j := &batchv1.Job{}
 	Eventually(func() error {
-		return admin.Get(context.Background(), client.ObjectKey{Namespace: unique, Name: jobOf(unique, request)}, j)
+		return Admin.Get(context.Background(), client.ObjectKey{Namespace: unique, Name: jobOf(unique, request)}, j)
 	}).Should(Succeed())
 	j.Status.StartTime = &j.CreationTimestamp
 	conditions := []batchv1.JobConditionType{batchv1.JobFailureTarget, batchv1.JobFailed}
@@ -137,7 +138,7 @@ func endRun(unique, request string, success bool) {
 	for _, c := range conditions {
 		j.Status.Conditions = append(j.Status.Conditions, batchv1.JobCondition{Type: c, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()})
 	}
-	Expect(admin.Status().Update(context.Background(), j)).To(Succeed())
+	Expect(Admin.Status().Update(context.Background(), j)).To(Succeed())
 }
 
 // Deletions implements Fixture.
@@ -158,42 +159,42 @@ func (cronTabs) Breakages() []Breakage {
 		{
 			Name: "that there is no such time zone", Unborn: true,
 			Prepare: func(o engine.Object) { cronTab(o).Spec.TimeZone = "Europe/Bielefeld" },
-			Break:   func(context.Context, string) {},
-			Mend: func(_ context.Context, unique string) {
-				mergePatch(cronTabNamed(unique), `{"spec":{"timeZone":"Europe/Berlin"}}`)
+			Break:   func(string) {},
+			Mend: func(unique string) {
+				Patch(cronTabNamed(unique), `{"spec":{"timeZone":"Europe/Berlin"}}`)
 			},
 			Reason: "InvalidSchedule", Status: status.FailedStatus,
 		},
 		{
 			Name:  "that a run has failed",
-			Break: func(_ context.Context, unique string) { endRun(unique, "first", false) },
-			Mend: func(_ context.Context, unique string) {
-				annotate(cronTabNamed(unique), runNow, "mended")
+			Break: func(unique string) { endRun(unique, "first", false) },
+			Mend: func(unique string) {
+				Annotate(cronTabNamed(unique), runNow, "mended")
 				endRun(unique, "mended", true)
 			},
 			Reason: "RunFailed", Status: status.InProgressStatus,
 		},
 		{
 			Name: "that the Job's name is somebody else's", Unborn: true,
-			Break: func(ctx context.Context, unique string) {
+			Break: func(unique string) {
 				ns := namespaceNamed(unique)
-				Expect(admin.Create(ctx, ns)).To(Succeed())
+				Create(ns)
 				discardLater(ns)
-				Expect(admin.Create(ctx, foreignJob(unique))).To(Succeed())
+				Create(foreignJob(unique))
 			},
-			Mend: func(ctx context.Context, unique string) {
-				Expect(admin.Delete(ctx, foreignJob(unique), client.PropagationPolicy(metav1.DeletePropagationBackground))).To(Succeed())
-				annotate(cronTabNamed(unique), "others.example.com/poke", "1")
+			Mend: func(unique string) {
+				Remove(foreignJob(unique), client.PropagationPolicy(metav1.DeletePropagationBackground))
+				Annotate(cronTabNamed(unique), "others.example.com/poke", "1")
 			},
 			Reason: "NameTaken", Status: status.FailedStatus,
 		},
 		{
 			Name: "that the operator may not do what it has to",
-			Break: func(_ context.Context, unique string) {
+			Break: func(unique string) {
 				takeAway("create", foreignJob(unique))
-				annotate(cronTabNamed(unique), runNow, "forbidden")
+				Annotate(cronTabNamed(unique), runNow, "forbidden")
 			},
-			Mend:   func(context.Context, string) { giveBackRole() },
+			Mend:   func(string) { giveBackRole() },
 			Reason: "Forbidden", Status: status.InProgressStatus,
 		},
 	}

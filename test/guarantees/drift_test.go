@@ -29,6 +29,7 @@ import (
 
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 // repairTime is how soon drift has to be repaired.
@@ -69,9 +70,9 @@ func describeDrift(k *kind) {
 					tampering := k.fixture.Tamper(child)
 					Expect(tampering).NotTo(BeEmpty(), "the fixture does not tell how to tamper with a "+child.GetKind())
 					for _, patch := range append(tampering, stripping...) {
-						repaired(ctx, child, func(live *unstructured.Unstructured) { mergePatch(live, patch) }, patch)
+						repaired(child, func(live *unstructured.Unstructured) { Patch(live, patch) }, patch)
 					}
-					repaired(ctx, child, func(live *unstructured.Unstructured) { removeEntirely(ctx, live) }, "deleted")
+					repaired(child, func(live *unstructured.Unstructured) { removeEntirely(live) }, "deleted")
 				}
 				Eventually(k.settled(o)).Should(Succeed())
 			})
@@ -80,25 +81,25 @@ func describeDrift(k *kind) {
 }
 
 // repaired does something to a child and waits until the child is as before.
-func repaired(ctx context.Context, child *unstructured.Unstructured, do func(live *unstructured.Unstructured), what string) {
+func repaired(child *unstructured.Unstructured, do func(live *unstructured.Unstructured), what string) {
 	GinkgoHelper()
 	live := child.DeepCopy()
-	Expect(admin.Get(ctx, client.ObjectKeyFromObject(live), live)).To(Succeed())
+	Expect(Reload(live)).To(Succeed())
 	do(live)
 	Eventually(func(g Gomega) {
-		g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(live), live)).To(Succeed())
+		g.Expect(Reload(live)).To(Succeed())
 		g.Expect(live.GetDeletionTimestamp()).To(BeNil())
 		g.Expect(wanted(live)).To(Equal(wanted(child)))
 	}, repairTime).Should(Succeed(), "%s %s: %s", child.GetKind(), child.GetName(), what)
 }
 
 // removeEntirely deletes an object and waits until that one is gone, as a Namespace is only after a while.
-func removeEntirely(ctx context.Context, o *unstructured.Unstructured) {
+func removeEntirely(o *unstructured.Unstructured) {
 	GinkgoHelper()
-	remove(o)
+	Remove(o)
 	deleted := o.GetUID()
 	Eventually(func() bool {
-		err := admin.Get(ctx, client.ObjectKeyFromObject(o), o)
+		err := Reload(o)
 		return apierrors.IsNotFound(err) || err == nil && o.GetUID() != deleted
 	}).Should(BeTrue())
 }
@@ -129,16 +130,16 @@ func describeOthers(k *kind) {
 		Expect(len(foreign)).To(BeNumerically(">", 1), "there is nothing but the object")
 		for target, patches := range foreign {
 			for _, patch := range patches {
-				mergePatch(target, patch, client.FieldOwner("others"))
+				Patch(target, patch, client.FieldOwner("others"))
 			}
 		}
 
 		for i := range 5 {
 			before := reconciles(k)
-			annotate(o, "others.example.com/poke", fmt.Sprint(i))
+			Annotate(o, "others.example.com/poke", fmt.Sprint(i))
 			Eventually(reconciles).WithArguments(k).Should(BeNumerically(">", before))
 		}
-		change(o, func(o engine.Object) { k.fixture.Change(o, o.GetName()) })
+		Change(o, func(o engine.Object) { k.fixture.Change(o, o.GetName()) })
 		Eventually(succeeded).WithArguments(op, o, k.fixture.Action(o.GetName())).Should(BeNumerically(">", 0))
 		Eventually(k.settled(o)).Should(Succeed())
 
@@ -154,8 +155,8 @@ func describeOthers(k *kind) {
 func stillThere(ctx context.Context, o *unstructured.Unstructured, patch string) {
 	GinkgoHelper()
 	live := o.DeepCopy()
-	Expect(admin.Get(ctx, client.ObjectKeyFromObject(o), live)).To(Succeed())
+	Expect(Admin.Get(ctx, client.ObjectKeyFromObject(o), live)).To(Succeed())
 	again := live.DeepCopy()
-	mergePatch(again, patch, client.DryRunAll, client.FieldOwner("others"))
+	Patch(again, patch, client.DryRunAll, client.FieldOwner("others"))
 	Expect(equality.Semantic.DeepEqual(wanted(again), wanted(live))).To(BeTrue(), "%s %s lost %s", o.GetKind(), o.GetName(), patch)
 }

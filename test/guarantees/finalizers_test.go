@@ -35,6 +35,7 @@ import (
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 // ordeal is what a finalizer may meet.
@@ -70,7 +71,7 @@ func ordeals() []ordeal {
 			arrange: func(*testenv.Operator, engine.Object) { answerAll(http.StatusInternalServerError) },
 			wayOut:  func(k *kind) string { return k.fixture.External().WayOut() },
 			end: func(_ *testenv.Operator, k *kind, o engine.Object) {
-				annotate(o, k.fixture.External().WayOut(), "true")
+				Annotate(o, k.fixture.External().WayOut(), "true")
 			},
 		},
 		{name: "webhooks that are down", arrange: killWebhooks},
@@ -103,19 +104,19 @@ func describeFinalizers(k *kind) {
 					}
 				}
 				for _, o := range objects {
-					Expect(client.IgnoreNotFound(admin.Delete(ctx, o))).To(Succeed())
+					Expect(client.IgnoreNotFound(Admin.Delete(ctx, o))).To(Succeed())
 				}
 				for _, o := range objects {
 					goneOrExplained(k, x, o)
 				}
 				retriesAreBounded(op, k, objects)
 				for _, o := range objects {
-					if x.end != nil && (x.emptied || gone(o)() != nil) {
+					if x.end != nil && (x.emptied || Gone(o)() != nil) {
 						x.end(op, k, o)
 					}
 				}
 				for i, o := range objects {
-					Eventually(gone(o)).Should(Succeed())
+					Eventually(Gone(o)).Should(Succeed())
 					leftRightly(ctx, deletions[i], x, o)
 				}
 			})
@@ -127,7 +128,7 @@ func describeFinalizers(k *kind) {
 func goneOrExplained(k *kind, x ordeal, o engine.Object) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
-		if !x.mustHold && gone(o)() == nil {
+		if !x.mustHold && Gone(o)() == nil {
 			return
 		}
 		g.Expect(x.wayOut).NotTo(BeNil(), "it does not go")
@@ -141,7 +142,7 @@ func goneOrExplained(k *kind, x ordeal, o engine.Object) {
 // retriesAreBounded checks that objects that do not go do not keep the operator busy.
 func retriesAreBounded(op *testenv.Operator, k *kind, objects []engine.Object) {
 	GinkgoHelper()
-	objects = slices.DeleteFunc(slices.Clone(objects), func(o engine.Object) bool { return gone(o)() == nil })
+	objects = slices.DeleteFunc(slices.Clone(objects), func(o engine.Object) bool { return Gone(o)() == nil })
 	if len(objects) == 0 {
 		return
 	}
@@ -182,11 +183,11 @@ const stuckName = "stuck"
 // terminate deletes the Namespace of an object; something in it keeps it from going.
 func terminate(_ *testenv.Operator, o engine.Object) {
 	GinkgoHelper()
-	Expect(admin.Create(context.Background(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+	Expect(Admin.Create(context.Background(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Name: stuckName, Namespace: o.GetName(), Finalizers: []string{"test.example.com/stuck"},
 	}})).To(Succeed())
 	DeferCleanup(func() { unblock(nil, nil, o) })
-	remove(namespaceNamed(o.GetName()))
+	Remove(namespaceNamed(o.GetName()))
 }
 
 // unblock takes away what keeps a Namespace from going.
@@ -194,7 +195,7 @@ func unblock(_ *testenv.Operator, _ *kind, o engine.Object) {
 	GinkgoHelper()
 	stuck := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: stuckName, Namespace: o.GetName()}}
 	patch := client.RawPatch(client.Merge.Type(), []byte(`{"metadata":{"finalizers":null}}`))
-	Expect(client.IgnoreNotFound(admin.Patch(context.Background(), stuck, patch))).To(Succeed())
+	Expect(client.IgnoreNotFound(Admin.Patch(context.Background(), stuck, patch))).To(Succeed())
 }
 
 func answerAll(code int) {
@@ -224,7 +225,7 @@ func takeAway(verb string, probe client.Object) {
 func takeAwayIn(verb string, probe client.Object, from func(rbacv1.PolicyRule) bool) {
 	GinkgoHelper()
 	role := &rbacv1.ClusterRole{}
-	Expect(admin.Get(context.Background(), client.ObjectKey{Name: testenv.OperatorRole}, role)).To(Succeed())
+	Expect(Admin.Get(context.Background(), client.ObjectKey{Name: testenv.OperatorRole}, role)).To(Succeed())
 	for i := range role.Rules {
 		if !from(role.Rules[i]) {
 			continue
@@ -233,11 +234,11 @@ func takeAwayIn(verb string, probe client.Object, from func(rbacv1.PolicyRule) b
 	}
 	role.Rules = slices.DeleteFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return len(r.Verbs) == 0 })
 	DeferCleanup(giveBackRole)
-	Expect(admin.Update(context.Background(), role)).To(Succeed())
+	Expect(Admin.Update(context.Background(), role)).To(Succeed())
 
-	gvk, err := admin.GroupVersionKindFor(probe)
+	gvk, err := Admin.GroupVersionKindFor(probe)
 	Expect(err).NotTo(HaveOccurred())
-	mapping, err := admin.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
+	mapping, err := Admin.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
 	Expect(err).NotTo(HaveOccurred())
 	review := func() bool {
 		r := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
@@ -245,7 +246,7 @@ func takeAwayIn(verb string, probe client.Object, from func(rbacv1.PolicyRule) b
 				Verb: verb, Group: gvk.Group, Resource: mapping.Resource.Resource, Name: probe.GetName(),
 			},
 		}}
-		Expect(admin.Create(context.Background(), r)).To(Succeed())
+		Create(r)
 		return r.Status.Allowed
 	}
 	Eventually(review).Should(BeFalse())
@@ -253,5 +254,5 @@ func takeAwayIn(verb string, probe client.Object, from func(rbacv1.PolicyRule) b
 
 func giveBackRole() {
 	GinkgoHelper()
-	Expect(testenv.InstallConfig(plane)).To(Succeed())
+	Expect(testenv.InstallConfig(Plane)).To(Succeed())
 }

@@ -17,8 +17,6 @@ limitations under the License.
 package guarantees
 
 import (
-	"context"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
@@ -53,7 +51,7 @@ type Fixture interface {
 	// Settled tells whether a Ready object also shows what others than the operator write late.
 	Settled(engine.Object) bool
 	// Surround makes, in the Namespace of an object that is about to be created, what the object is about.
-	Surround(ctx context.Context, unique string)
+	Surround(unique string)
 	// Childless tells that the kind keeps no children in a wanted state, so that there is nothing to
 	// repair. What it does to its surroundings are Happenings.
 	Childless() bool
@@ -100,7 +98,7 @@ func (Ordinary) Name(engine.Object, string) {}
 func (Ordinary) Settled(engine.Object) bool { return true }
 
 // Surround implements Fixture.
-func (Ordinary) Surround(context.Context, string) {}
+func (Ordinary) Surround(string) {}
 
 // Childless implements Fixture.
 func (Ordinary) Childless() bool { return false }
@@ -169,7 +167,7 @@ type Breakage struct {
 	// Prepare changes the object before it is created; nil changes nothing.
 	Prepare func(engine.Object)
 	// Break breaks something of the object with the unique name, and Mend undoes it.
-	Break, Mend func(ctx context.Context, unique string)
+	Break, Mend func(unique string)
 	// Reason is the reason of Ready then, and Status what kstatus reads.
 	Reason string
 	Status status.Status

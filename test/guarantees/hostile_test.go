@@ -31,6 +31,7 @@ import (
 
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/operator"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 // describeHostile has G11.
@@ -113,7 +114,7 @@ type field []string
 // stringFields are all places in the spec that take a string.
 func (k *kind) stringFields() []field {
 	GinkgoHelper()
-	cl, err := client.New(plane.Config, client.Options{Scheme: crdScheme()})
+	cl, err := client.New(Plane.Config, client.Options{Scheme: crdScheme()})
 	Expect(err).NotTo(HaveOccurred())
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	Expect(cl.Get(context.Background(), client.ObjectKey{Name: k.crdName()}, crd)).To(Succeed())
@@ -177,7 +178,7 @@ func (k *kind) admitted(ctx context.Context, namespace string, at field, s strin
 	Expect(err).NotTo(HaveOccurred())
 	u := &unstructured.Unstructured{Object: with(content, at, s).(map[string]any)}
 	u.SetGroupVersionKind(k.gvk)
-	if admin.Create(ctx, u) != nil {
+	if Admin.Create(ctx, u) != nil {
 		return nil
 	}
 	discardLater(o)

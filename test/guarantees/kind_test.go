@@ -41,6 +41,7 @@ import (
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 // kind is a row of the table of kinds with its fixture.
@@ -105,7 +106,7 @@ func (k *kind) make(name string, change ...func(engine.Object)) engine.Object {
 		c(o)
 	}
 	k.surround(o)
-	Expect(admin.Create(context.Background(), o)).To(Succeed())
+	Create(o)
 	discardLater(o)
 	return o
 }
@@ -117,11 +118,11 @@ func (k *kind) surround(o engine.Object) {
 		return
 	}
 	ns := namespaceNamed(o.GetNamespace())
-	err := admin.Create(context.Background(), ns)
+	err := Admin.Create(context.Background(), ns)
 	Expect(client.IgnoreAlreadyExists(err)).To(Succeed())
 	if err == nil {
 		discardLater(ns)
-		k.fixture.Surround(context.Background(), ns.Name)
+		k.fixture.Surround(ns.Name)
 	}
 }
 
@@ -138,7 +139,7 @@ func (k *kind) briefly(o engine.Object) {
 // the one of the next spec, lets it.
 func discardLater(o client.Object) {
 	DeferCleanup(func(ctx context.Context) {
-		Expect(client.IgnoreNotFound(admin.Delete(ctx, o))).To(Succeed())
+		Expect(client.IgnoreNotFound(Admin.Delete(ctx, o))).To(Succeed())
 	})
 }
 
@@ -158,7 +159,7 @@ func (k *kind) several(n int, prefix string, change ...func(engine.Object)) []en
 // settled gives a function that tells what an object still waits for.
 func (k *kind) settled(o engine.Object) func() error {
 	return func() error {
-		if err := admin.Get(context.Background(), client.ObjectKeyFromObject(o), o); err != nil {
+		if err := Reload(o); err != nil {
 			return err
 		}
 		s := o.CommonStatus()
@@ -171,53 +172,17 @@ func (k *kind) settled(o engine.Object) func() error {
 
 // ready is an object's condition Ready.
 func ready(o engine.Object) metav1.Condition {
-	if err := admin.Get(context.Background(), client.ObjectKeyFromObject(o), o); err != nil {
+	if err := Reload(o); err != nil {
 		return metav1.Condition{Reason: err.Error()}
 	}
 	return *cmp.Or(meta.FindStatusCondition(o.CommonStatus().Conditions, engine.Ready), &metav1.Condition{})
-}
-
-// gone gives a function that tells why an object is still there.
-func gone(o engine.Object) func() error {
-	return func() error {
-		err := admin.Get(context.Background(), client.ObjectKeyFromObject(o), o)
-		if apierrors.IsNotFound(err) {
-			return nil
-		}
-		return fmt.Errorf("%s is there: %w; finalizers %v, conditions %+v", o.GetName(), err, o.GetFinalizers(), o.CommonStatus().Conditions)
-	}
-}
-
-// change changes an object on the API server.
-func change(o engine.Object, f func(engine.Object)) {
-	GinkgoHelper()
-	Expect(admin.Get(context.Background(), client.ObjectKeyFromObject(o), o)).To(Succeed())
-	before := o.DeepCopyObject().(engine.Object)
-	f(o)
-	Expect(admin.Patch(context.Background(), o, client.MergeFrom(before))).To(Succeed())
-}
-
-// remove deletes an object.
-func remove(o client.Object) {
-	GinkgoHelper()
-	Expect(admin.Delete(context.Background(), o)).To(Succeed())
-}
-
-func mergePatch(o client.Object, patch string, opts ...client.PatchOption) {
-	GinkgoHelper()
-	Expect(admin.Patch(context.Background(), o, client.RawPatch(client.Merge.Type(), []byte(patch)), opts...)).To(Succeed(), patch)
-}
-
-func annotate(o client.Object, key, value string) {
-	GinkgoHelper()
-	mergePatch(o, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, key, value))
 }
 
 // kstatus is what tools that know nothing of the kind make of an object.
 func kstatus(k *kind, o client.Object) status.Status {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(k.gvk)
-	err := admin.Get(context.Background(), client.ObjectKeyFromObject(o), u)
+	err := Admin.Get(context.Background(), client.ObjectKeyFromObject(o), u)
 	if apierrors.IsNotFound(err) {
 		return status.NotFoundStatus
 	}
@@ -236,7 +201,7 @@ func quiet(op *testenv.Operator) {
 			list := &metav1.PartialObjectMetadataList{}
 			k := newKind(row)
 			list.SetGroupVersionKind(k.gvk.GroupVersion().WithKind(k.name + "List"))
-			g.Expect(admin.List(context.Background(), list)).To(Succeed())
+			g.Expect(Admin.List(context.Background(), list)).To(Succeed())
 			list.Items = slices.DeleteFunc(list.Items, func(m metav1.PartialObjectMetadata) bool { return m.DeletionTimestamp == nil })
 			g.Expect(list.Items).To(BeEmpty())
 		}

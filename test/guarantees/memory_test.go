@@ -30,6 +30,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 const (
@@ -82,7 +84,7 @@ const crowded = "g8-crowded"
 // clientset speaks the protocol of protocol buffers, which carries bytes as they are.
 func clientset() kubernetes.Interface {
 	GinkgoHelper()
-	config := rest.CopyConfig(plane.Config)
+	config := rest.CopyConfig(Plane.Config)
 	config.ContentType = "application/vnd.kubernetes.protobuf"
 	cs, err := kubernetes.NewForConfig(config)
 	Expect(err).NotTo(HaveOccurred())
@@ -92,7 +94,7 @@ func clientset() kubernetes.Interface {
 func createSecrets(ctx context.Context) {
 	GinkgoHelper()
 	cs := clientset()
-	Expect(admin.Create(ctx, namespaceNamed(crowded))).To(Succeed())
+	Create(namespaceNamed(crowded))
 	data := map[string][]byte{"data": make([]byte, unrelatedSize)}
 	var g errgroup.Group
 	g.SetLimit(8)
@@ -109,6 +111,6 @@ func createSecrets(ctx context.Context) {
 // deleteSecrets asks for no more than the metadata of what it deletes.
 func deleteSecrets(ctx context.Context) {
 	secret := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}}
-	Expect(admin.DeleteAllOf(ctx, secret, client.InNamespace(crowded))).To(Succeed())
-	remove(namespaceNamed(crowded))
+	Expect(Admin.DeleteAllOf(ctx, secret, client.InNamespace(crowded))).To(Succeed())
+	Remove(namespaceNamed(crowded))
 }

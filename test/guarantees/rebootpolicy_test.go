@@ -36,6 +36,7 @@ import (
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/external/sqldb/sqltest"
 	"github.com/acme/platform-operator/internal/rollout"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 // rebootPolicies is the fixture of RebootPolicy. All objects watch the same in a real PostgreSQL, each as a user of its
@@ -83,11 +84,11 @@ func (f *rebootPolicies) Name(sample engine.Object, _ string) {
 func (*rebootPolicies) Settled(o engine.Object) bool { return rebootPolicy(o).Status.Pending == nil }
 
 // Surround implements Fixture.
-func (f *rebootPolicies) Surround(ctx context.Context, unique string) {
+func (f *rebootPolicies) Surround(unique string) {
 	f.server.Exec(fmt.Sprintf(`CREATE ROLE %q LOGIN PASSWORD '%s'`, unique, f.password))
 	f.insert(unique)
-	Expect(admin.Create(ctx, f.credentials(unique))).To(Succeed())
-	Expect(admin.Create(ctx, webapp(unique))).To(Succeed())
+	Create(f.credentials(unique))
+	Create(webapp(unique))
 }
 
 func (f *rebootPolicies) insert(unique string) {
@@ -121,7 +122,7 @@ func (f *rebootPolicies) Happenings() []Happening {
 		Do:   func(unique string) { f.Change(nil, unique) },
 		Done: func(unique string) error {
 			p := &v1alpha1.RebootPolicy{}
-			if err := admin.Get(context.Background(), client.ObjectKey{Namespace: unique, Name: unique}, p); err != nil {
+			if err := Admin.Get(context.Background(), client.ObjectKey{Namespace: unique, Name: unique}, p); err != nil {
 				return err
 			}
 			return restartedOnce(unique, p.Status.RestartStatus)
@@ -145,29 +146,29 @@ func (f *rebootPolicies) Breakages() []Breakage {
 	return []Breakage{
 		{
 			Name: "that the Secret with the credentials does not exist",
-			Break: func(ctx context.Context, unique string) {
-				Expect(admin.Delete(ctx, f.credentials(unique))).To(Succeed())
+			Break: func(unique string) {
+				Remove(f.credentials(unique))
 			},
-			Mend: func(ctx context.Context, unique string) {
-				Expect(admin.Create(ctx, f.credentials(unique))).To(Succeed())
+			Mend: func(unique string) {
+				Create(f.credentials(unique))
 			},
 			Reason: rebootpolicy.ReasonCredentialsMissing, Status: status.FailedStatus,
 		},
 		{
 			Name: "that there is no such row",
-			Break: func(_ context.Context, unique string) {
+			Break: func(unique string) {
 				f.server.Exec(fmt.Sprintf("DELETE FROM settings WHERE owner = '%s'", unique))
 			},
-			Mend:   func(_ context.Context, unique string) { f.insert(unique) },
+			Mend:   func(unique string) { f.insert(unique) },
 			Reason: "NoRow", Status: status.FailedStatus,
 		},
 		{
 			Name: "that the database is away",
-			Break: func(context.Context, string) {
+			Break: func(string) {
 				DeferCleanup(f.server.Restart) // for the specs after this one, whatever becomes of it
 				f.server.Stop()
 			},
-			Mend:   func(context.Context, string) { f.server.Restart() },
+			Mend:   func(string) { f.server.Restart() },
 			Reason: "SourceUnreachable", Status: status.InProgressStatus,
 		},
 		{
@@ -175,11 +176,11 @@ func (f *rebootPolicies) Breakages() []Breakage {
 			Prepare: func(o engine.Object) {
 				rebootPolicy(o).Spec.Restart.Debounce = &metav1.Duration{}
 			},
-			Break: func(_ context.Context, unique string) {
+			Break: func(unique string) {
 				takeAwayIn("patch", webapp(unique), func(r rbacv1.PolicyRule) bool { return slices.Contains(r.APIGroups, "apps") })
 				f.Change(nil, unique)
 			},
-			Mend:   func(context.Context, string) { giveBackRole() },
+			Mend:   func(string) { giveBackRole() },
 			Reason: rollout.ReasonRestartRefused, Status: status.InProgressStatus,
 		},
 	}

@@ -35,6 +35,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 // canary is the content of every Secret. It needs no escaping in JSON or YAML.
@@ -53,30 +54,30 @@ func describeSecrecy(k *kind) {
 			lead := len(logs.String())
 			for _, secret := range s.Secrets {
 				secret.Namespace = testenv.OperatorNamespace
-				Expect(admin.Create(ctx, secret)).To(Succeed())
+				Create(secret)
 			}
 			op := startWith(s.Configuration)
 			o := k.several(1, "g9", k.briefly)[0]
-			Expect(admin.Create(ctx, secretOf(o.GetName()))).To(Succeed())
-			annotate(o, "others.example.com/poke", "1")
+			Create(secretOf(o.GetName()))
+			Annotate(o, "others.example.com/poke", "1")
 			if e := k.fixture.External(); e != nil {
 				e.Answer(http.StatusInternalServerError)
-				remove(o)
+				Remove(o)
 				Eventually(e.Tried).WithArguments(o.GetName()).Should(BeNumerically(">", 2))
 				leaks(ctx, lead)
 				e.Answer(http.StatusOK)
 			} else {
-				remove(o)
+				Remove(o)
 			}
 			leaks(ctx, lead)
-			Eventually(gone(o)).Should(Succeed())
+			Eventually(Gone(o)).Should(Succeed())
 			if s.Used != nil {
 				Expect(s.Used()).To(BeTrue(), "the operator has not used the secret at all")
 			}
 			op.Stop()
 			leaks(ctx, lead)
 			for _, secret := range s.Secrets {
-				remove(secret)
+				Remove(secret)
 			}
 		}
 	})
@@ -101,7 +102,7 @@ func leaks(ctx context.Context, lead int) {
 	secretFree(text.String(), "the metrics")
 
 	events := &eventsv1.EventList{}
-	Expect(admin.List(ctx, events)).To(Succeed())
+	Expect(Admin.List(ctx, events)).To(Succeed())
 	asJSON, err := json.Marshal(events)
 	Expect(err).NotTo(HaveOccurred())
 	secretFree(string(asJSON), "the events")

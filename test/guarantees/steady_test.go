@@ -27,6 +27,7 @@ import (
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 // many is how many objects of each kind a restart meets.
@@ -67,7 +68,7 @@ func describeSteady(all []*kind) {
 		// Nor when it looks at every object once more.
 		ran := runs(all)
 		for _, o := range objects {
-			annotate(o, "others.example.com/poke", "1")
+			Annotate(o, "others.example.com/poke", "1")
 		}
 		caughtUp(all, ran, len(objects)/len(all))
 		Consistently(op.Wire.Writes, "1s").Should(BeEmpty())
@@ -133,7 +134,7 @@ func describeLevels(k *kind) {
 			quiet(op)
 			op.Stop()
 			action := k.fixture.Action(o.GetName())
-			change(o, func(o engine.Object) { k.fixture.Change(o, o.GetName()) })
+			Change(o, func(o engine.Object) { k.fixture.Change(o, o.GetName()) })
 			op.Wire.Forget()
 			op.Start()
 			Eventually(succeeded).WithArguments(op, o, action).Should(Equal(1))
@@ -151,7 +152,7 @@ func describeLevels(k *kind) {
 			quiet(op)
 			action := k.fixture.Action(o.GetName())
 			fault := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.String() == action }, Count: 10})
-			change(o, func(o engine.Object) { k.fixture.Change(o, o.GetName()) })
+			Change(o, func(o engine.Object) { k.fixture.Change(o, o.GetName()) })
 			Eventually(fault.Tripped).Should(Equal(10))
 			Eventually(succeeded).WithArguments(op, o, action).Should(Equal(1))
 			Eventually(k.settled(o)).Should(Succeed())
@@ -166,11 +167,11 @@ func describeLevels(k *kind) {
 				o := k.several(1, "g3-outside")[0]
 				outside := k.fixture.External()
 				outside.Answer(http.StatusInternalServerError)
-				remove(o)
+				Remove(o)
 				Eventually(outside.Tried).WithArguments(o.GetName()).Should(BeNumerically(">=", 10))
 				Expect(outside.Told(o.GetName())).To(BeZero())
 				outside.Answer(http.StatusOK)
-				Eventually(gone(o)).Should(Succeed())
+				Eventually(Gone(o)).Should(Succeed())
 				quietFor(op, o)
 				Expect(outside.Told(o.GetName())).To(Equal(1))
 			})

@@ -35,45 +35,35 @@ import (
 	. "github.com/onsi/gomega"
 	"go.uber.org/zap/zapcore"
 	"k8s.io/client-go/dynamic"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 var (
-	plane *testenv.ControlPlane
-	admin client.Client // not cached
-	dyn   *dynamic.DynamicClient
-	logs  logBuffer // what the operator logs, at any level
+	dyn  *dynamic.DynamicClient
+	logs logBuffer // what the operator logs, at any level
 )
 
 func TestGuarantees(t *testing.T) {
-	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(30 * time.Second)
-	SetDefaultEventuallyPollingInterval(25 * time.Millisecond)
-	SetDefaultConsistentlyPollingInterval(25 * time.Millisecond)
-	RunSpecs(t, "guarantees")
+	Setup{
+		Options: testenv.Options{WithControllers: true},
+		Log:     zap.New(zap.WriteTo(&logs), zap.Level(zapcore.Level(-10))),
+		Prepare: prepare,
+	}.Run(t, "guarantees")
 }
 
-var _ = BeforeSuite(func() {
-	ctrl.SetLogger(zap.New(zap.WriteTo(&logs), zap.Level(zapcore.Level(-10))))
+func prepare() {
 	var err error
-	plane, err = testenv.Start(testenv.Options{WithControllers: true})
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() { Expect(plane.Stop()).To(Succeed()) })
-	Expect(testenv.InstallConfig(plane)).To(Succeed())
-	admin, err = client.New(plane.Config, client.Options{Scheme: operator.Scheme()})
-	Expect(err).NotTo(HaveOccurred())
-	dyn, err = dynamic.NewForConfig(plane.Config)
+	dyn, err = dynamic.NewForConfig(Plane.Config)
 	Expect(err).NotTo(HaveOccurred())
 	discoverResources()
 	for _, f := range fixtures {
 		f.Start()
 	}
-})
+}
 
 // One container, so that specs run in this order: Ginkgo shuffles containers at the top.
 var _ = Describe("Guarantees", func() {
@@ -116,9 +106,7 @@ func start(mutate ...func(*operator.Options)) *testenv.Operator {
 
 func startWith(sections string, mutate ...func(*operator.Options)) *testenv.Operator {
 	GinkgoHelper()
-	file := testenv.ConfigFile(GinkgoT(), "apiVersion: config.acme.com/v1alpha1\nkind: PlatformOperatorConfig\n"+sections)
-	configured := func(o *operator.Options) { o.ConfigFile = file }
-	return testenv.StartOperator(GinkgoT(), plane, append([]func(*operator.Options){configured}, mutate...)...)
+	return StartOperator(append([]func(*operator.Options){Configured(sections)}, mutate...)...)
 }
 
 func withWebhooks(o *operator.Options) { o.WebhookPort = 0 }

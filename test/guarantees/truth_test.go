@@ -19,7 +19,6 @@ package guarantees
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -33,6 +32,7 @@ import (
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 // describeTruth has G12.
@@ -49,7 +49,7 @@ func describeTruth(k *kind) {
 				Expect([]string{string(c.Status), c.Reason}).To(Equal([]string{"False", b.Reason}), "in the first status after the break")
 				Expect(kstatus(k, o)).To(Equal(b.Status))
 
-				b.Mend(ctx, o.GetName())
+				b.Mend(o.GetName())
 				Eventually(k.settled(o)).Should(Succeed())
 				Expect(kstatus(k, o)).To(Equal(status.CurrentStatus))
 			})
@@ -76,26 +76,26 @@ func describeTruth(k *kind) {
 
 			op.Stop()
 			seen := o.GetGeneration()
-			change(o, func(o engine.Object) { k.fixture.Change(o, o.GetName()) })
+			Change(o, func(o engine.Object) { k.fixture.Change(o, o.GetName()) })
 			if o.GetGeneration() != seen {
 				Expect(kstatus(k, o)).To(Equal(status.InProgressStatus), "the operator has not seen the change yet")
 			}
 			op.Start()
 			Eventually(k.settled(o)).Should(Succeed())
 
-			annotate(o, names.AnnotationPaused, "true")
+			Annotate(o, names.AnnotationPaused, "true")
 			Eventually(func() bool {
 				ready(o)
 				return meta.IsStatusConditionTrue(o.CommonStatus().Conditions, engine.Paused)
 			}).Should(BeTrue())
-			mergePatch(o, fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, names.AnnotationPaused))
+			Annotate(o, names.AnnotationPaused, "")
 			Eventually(func() *metav1.Condition {
 				ready(o)
 				return meta.FindStatusCondition(o.CommonStatus().Conditions, engine.Paused)
 			}).Should(BeNil())
 
 			op.Stop()
-			remove(o)
+			Remove(o)
 			if len(o.GetFinalizers()) > 0 {
 				Expect(kstatus(k, o)).To(Equal(status.TerminatingStatus))
 			}
@@ -115,12 +115,12 @@ func broken(ctx context.Context, op *testenv.Operator, k *kind, b Breakage) engi
 	var o engine.Object
 	if b.Unborn {
 		name := unique("g12")
-		b.Break(ctx, name)
+		b.Break(name)
 		o = k.make(name, prepare)
 	} else {
 		o = k.several(1, "g12", prepare)[0]
 		quiet(op)
-		b.Break(ctx, o.GetName())
+		b.Break(o.GetName())
 	}
 	Eventually(ready).WithArguments(o).Should(HaveField("Reason", b.Reason))
 	return o

@@ -35,6 +35,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/acme/platform-operator/internal/names"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 // served is a type of objects that the API server serves.
@@ -48,7 +49,7 @@ var resources []served
 
 func discoverResources() {
 	GinkgoHelper()
-	d, err := discovery.NewDiscoveryClientForConfig(plane.Config)
+	d, err := discovery.NewDiscoveryClientForConfig(Plane.Config)
 	Expect(err).NotTo(HaveOccurred())
 	lists, err := d.ServerPreferredResources()
 	Expect(err).NotTo(HaveOccurred())

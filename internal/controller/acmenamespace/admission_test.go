@@ -25,12 +25,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 func adopting(s *v1alpha1.AcmeNamespaceSpec) { s.Adopt = true }
@@ -54,20 +56,18 @@ var _ = Describe("While the webhook is away, an AcmeNamespace", Ordered, Continu
 		told = &ledger{}
 	)
 	BeforeAll(func() {
-		file := testenv.ConfigFile(GinkgoT(), "apiVersion: config.acme.com/v1alpha1\nkind: PlatformOperatorConfig\n"+
-			"acmeNamespace: {protectedNames: [monitoring, infra-*]}\n")
-		op = startOperator(func(o *operator.Options) { o.ConfigFile, o.Ledger = file, told })
+		op = StartOperator(Configured("acmeNamespace: {protectedNames: [monitoring, infra-*]}"), func(o *operator.Options) { o.Ledger = told })
 	})
 
 	DescribeTable("gets no protected name", func(name, namespace, by string) {
 		n := team(name, inNamespace(namespace))
-		create(n)
-		Eventually(condition(n, "Ready")).Should(Equal("False NameProtected"))
-		Expect(condition(n, "Stalled")()).To(Equal("True NameProtected"))
-		Expect(condition(n, "Composed")()).To(Equal("Unknown NotReached"))
-		Expect(message(n, "Admitted")).To(Equal(fmt.Sprintf(
+		Create(n)
+		Eventually(Ready(n)).Should(Equal("False NameProtected"))
+		Expect(Condition(n, "Stalled")()).To(Equal("True NameProtected"))
+		Expect(Condition(n, "Composed")()).To(Equal("Unknown NotReached"))
+		Expect(Message(n, "Admitted")).To(Equal(fmt.Sprintf(
 			"namespaceName %q is protected (by %q) and cannot be handed to a tenant; choose another name", namespace, by)))
-		Expect(gone(bareNamespace(namespace))()).To(Equal(namespace != testenv.OperatorNamespace))
+		Expect(apierrors.IsNotFound(Reload(bareNamespace(namespace)))).To(Equal(namespace != testenv.OperatorNamespace))
 	},
 		Entry("of the configuration", "protected", "monitoring", "monitoring"),
 		Entry("of a pattern of the configuration", "protected-pattern", "infra-x", "infra-*"),
@@ -76,37 +76,38 @@ var _ = Describe("While the webhook is away, an AcmeNamespace", Ordered, Continu
 
 	It("gets no namespace with a quota that a ResourceQuota cannot hold", func() {
 		n := team("bad-quota", func(s *v1alpha1.AcmeNamespaceSpec) { s.Quota = amounts("pods", "2500m") })
-		create(n)
-		Eventually(condition(n, "Ready")).Should(Equal("False QuotaInvalid"))
-		Expect(message(n, "Ready")).To(Equal("Admitted: spec.quota[pods] is 2500m; it must be a whole number"))
-		Expect(gone(bareNamespace("app-bad-quota"))()).To(BeTrue())
-		change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.Quota = amounts("pods", "3") })
-		ready(n)
-		Expect(condition(n, "Stalled")()).To(Equal("none"))
+		Create(n)
+		Eventually(Ready(n)).Should(Equal("False QuotaInvalid"))
+		Expect(Message(n, "Ready")).To(Equal("Admitted: spec.quota[pods] is 2500m; it must be a whole number"))
+		Expect(Gone(bareNamespace("app-bad-quota"))()).To(Succeed())
+		Change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.Quota = amounts("pods", "3") })
+		AwaitReady(n)
+		Expect(Condition(n, "Stalled")()).To(Equal("none"))
 	})
 
 	Describe("for a namespace that exists", func() {
 		It("leaves it alone, until it is told to adopt it or the namespace goes", func() {
 			ns := bareNamespace("app-existing")
-			create(ns)
+			Create(ns)
 			n := team("existing")
-			create(n)
-			Eventually(condition(n, "Ready")).Should(Equal("False NameTaken"))
-			Expect(message(n, "Admitted")).To(Equal(`the Namespace "app-existing" exists and no AcmeNamespace owns it; ` +
+			Create(n)
+			Eventually(Ready(n)).Should(Equal("False NameTaken"))
+			Expect(Message(n, "Admitted")).To(Equal(`the Namespace "app-existing" exists and no AcmeNamespace owns it; ` +
 				"choose another name, or set spec.adopt to true to take it over"))
 			Expect(n.Status.NamespaceUID).To(BeEmpty())
 			untouched := ns.ResourceVersion
-			Expect(reload(ns)).To(Succeed())
+			Expect(Reload(ns)).To(Succeed())
 			Expect(ns.ResourceVersion).To(Equal(untouched))
 
-			change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.Adopt = true })
-			ready(n)
+			Change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.Adopt = true })
+			AwaitReady(n)
 			Expect(namespaceOf(n).UID).To(Equal(ns.UID))
 			Expect(namespaceOf(n).Labels).To(And(HaveKeyWithValue("theirs", "yes"), HaveKeyWithValue("admin", "sam")))
 		})
 
 		It("takes over with the namespace what bears the names of the guard rails", func() {
-			create(bareNamespace("app-furnished"),
+			Create(bareNamespace("app-furnished"))
+			for _, o := range []client.Object{
 				&corev1.LimitRange{
 					ObjectMeta: metav1.ObjectMeta{Namespace: "app-furnished", Name: "defaults"},
 					Spec:       corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{Type: corev1.LimitTypePod, Max: amounts("cpu", "1k")}}},
@@ -120,7 +121,10 @@ var _ = Describe("While the webhook is away, an AcmeNamespace", Ordered, Continu
 					RoleRef:    rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "admin"},
 					Subjects:   []rbacv1.Subject{{APIGroup: "rbac.authorization.k8s.io", Kind: "User", Name: "mallory"}},
 				},
-				&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "app-furnished", Name: "theirs"}})
+				&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "app-furnished", Name: "theirs"}},
+			} {
+				Create(o)
+			}
 			n := created(team("furnished", adopting))
 			Expect(in("app-furnished", "defaults", &corev1.LimitRange{}).Spec.Limits[0].Type).To(Equal(corev1.LimitTypeContainer))
 			Expect(len(in("app-furnished", "namespace-admin", &rbacv1.Role{}).Rules)).To(BeNumerically(">", 10))
@@ -137,106 +141,106 @@ var _ = Describe("While the webhook is away, an AcmeNamespace", Ordered, Continu
 			for _, policy := range []v1alpha1.DeletionPolicy{v1alpha1.DeletionDelete, v1alpha1.DeletionRetain} {
 				loser := team("loser-"+strings.ToLower(string(policy)), inNamespace("app-winner"), adopting)
 				loser.Spec.DeletionPolicy = policy
-				create(loser)
-				Eventually(condition(loser, "Ready")).Should(Equal("False NameTaken"))
-				Expect(message(loser, "Admitted")).To(Equal(`namespaceName "app-winner" belongs to the AcmeNamespace winner; choose another name`))
+				Create(loser)
+				Eventually(Ready(loser)).Should(Equal("False NameTaken"))
+				Expect(Message(loser, "Admitted")).To(Equal(`namespaceName "app-winner" belongs to the AcmeNamespace winner; choose another name`))
 				Expect(loser.Status.NamespaceUID).To(BeEmpty())
-				Eventually(eventsOf(loser)).Should(ContainElement("Warning NameTaken"))
-				remove(loser)
-				Eventually(gone(loser)).Should(BeTrue())
+				Eventually(EventsOf(loser)).Should(ContainElement(HavePrefix("Warning NameTaken: ")))
+				Remove(loser)
+				Eventually(Gone(loser)).Should(Succeed())
 				Expect(told.Of(loser)()).To(BeEmpty(), "billing never heard of it")
 			}
 			Consistently(func(g Gomega) {
-				g.Expect(reload(ns)).To(Succeed())
+				g.Expect(Reload(ns)).To(Succeed())
 				g.Expect(ns.DeletionTimestamp).To(BeNil())
 				g.Expect(ns.Labels).To(HaveKeyWithValue(labelOwnerUID, string(winner.UID)))
 			}).Should(Succeed())
-			ready(winner)
+			AwaitReady(winner)
 		})
 
 		It("gets it at once when what was in its way is gone: the other, or a namespace of nobody", func() {
 			first, nobodys := created(team("first")), bareNamespace("app-freed")
-			create(nobodys)
+			Create(nobodys)
 			second, freed := team("second", inNamespace("app-first")), team("freed")
 			for _, n := range []*v1alpha1.AcmeNamespace{second, freed} {
-				create(n)
-				Eventually(condition(n, "Ready")).Should(Equal("False NameTaken"))
+				Create(n)
+				Eventually(Ready(n)).Should(Equal("False NameTaken"))
 			}
-			remove(first)
-			remove(nobodys)
-			ready(freed)
+			Remove(first)
+			Remove(nobodys)
+			AwaitReady(freed)
 			Expect(namespaceOf(freed).UID).NotTo(Equal(nobodys.UID))
-			ready(second)
-			Eventually(gone(first)).Should(BeTrue())
+			AwaitReady(second)
+			Eventually(Gone(first)).Should(Succeed())
 			Expect(namespaceOf(second).Labels).To(HaveKeyWithValue(labelOwnerUID, string(second.UID)))
 		})
 
 		It("has it when it came first, whoever the loop sees first", func() {
 			op.Stop()
 			older, younger := team("z-older", inNamespace("app-race")), team("a-younger", inNamespace("app-race"))
-			create(older)
+			Create(older)
 			// Creation times have whole seconds.
 			Eventually(func(g Gomega) {
 				younger = team("a-younger", inNamespace("app-race"))
-				g.Expect(admin.Create(ctx, younger)).To(Succeed())
+				g.Expect(Admin.Create(ctx, younger)).To(Succeed())
 				if younger.CreationTimestamp.Equal(&older.CreationTimestamp) {
-					g.Expect(admin.Delete(ctx, younger)).To(Succeed())
+					g.Expect(Admin.Delete(ctx, younger)).To(Succeed())
 					g.Expect(younger).To(BeNil(), "it is as old")
 				}
 			}).Should(Succeed())
 			op.Start()
-			ready(older)
-			Eventually(condition(younger, "Ready")).Should(Equal("False NameTaken"))
+			AwaitReady(older)
+			Eventually(Ready(younger)).Should(Equal("False NameTaken"))
 		})
 	})
 
 	Describe("of a tier", func() {
 		AfterEach(func() {
-			Expect(client.IgnoreNotFound(admin.Delete(ctx, tierObject("stg", v1alpha1.DeploymentTierSpec{})))).To(Succeed())
+			Expect(client.IgnoreNotFound(Admin.Delete(ctx, tierObject("stg", v1alpha1.DeploymentTierSpec{})))).To(Succeed())
 		})
 
 		It("follows every change of the tier, with all others of it", func() {
 			stg := func(s *v1alpha1.AcmeNamespaceSpec) { s.DeploymentTier = "stg" }
 			one, two, dev := created(team("tier-one", stg)), created(team("tier-two", stg)), created(team("tier-dev"))
-			before := in("app-tier-dev", "dev", &corev1.ResourceQuota{}).ResourceVersion
+			op.Wire.Forget()
 			tier := tierObject("stg", v1alpha1.DeploymentTierSpec{
 				Quota: amounts("cpu", "7", "pods", "9"), PodSecurity: v1alpha1.PodSecurityBaseline,
 				Network: &v1alpha1.NetworkRules{Isolation: v1alpha1.IsolationNone},
 			})
-			create(tier)
+			Create(tier)
 			for _, n := range []*v1alpha1.AcmeNamespace{one, two} {
 				Eventually(func(g Gomega) {
 					g.Expect(in(n.Spec.NamespaceName, "stg", &corev1.ResourceQuota{}).Spec.Hard).To(beAmounts("cpu", "7", "pods", "9"))
 					g.Expect(namespaceOf(n).Labels).To(HaveKeyWithValue("pod-security.kubernetes.io/enforce", "baseline"))
-					g.Expect(gone(policy(n))()).To(BeTrue(), "without isolation there is no network policy")
+					g.Expect(Gone(policy(n))()).To(Succeed(), "without isolation there is no network policy")
 				}).Should(Succeed())
 			}
-			change(tier, func(t *v1alpha1.DeploymentTier) { t.Spec = v1alpha1.DeploymentTierSpec{Quota: amounts("cpu", "8")} })
+			Change(tier, func(t *v1alpha1.DeploymentTier) { t.Spec = v1alpha1.DeploymentTierSpec{Quota: amounts("cpu", "8")} })
 			Eventually(func(g Gomega) {
 				g.Expect(in("app-tier-one", "stg", &corev1.ResourceQuota{}).Spec.Hard).To(beAmounts("cpu", "8"))
-				g.Expect(reload(policy(one))).To(Succeed())
+				g.Expect(Reload(policy(one))).To(Succeed())
 			}).Should(Succeed())
-			remove(tier)
+			Remove(tier)
 			for _, n := range []*v1alpha1.AcmeNamespace{one, two} {
 				Eventually(func() corev1.ResourceList { return in(n.Spec.NamespaceName, "stg", &corev1.ResourceQuota{}).Spec.Hard }).
 					Should(beAmounts("cpu", "50", "memory", "50Gi", "pods", "50"))
-				ready(n)
+				AwaitReady(n)
 			}
 			Expect(in("app-tier-dev", "dev", &corev1.ResourceQuota{}).Spec.Hard).To(beAmounts("cpu", "5", "memory", "10Gi", "pods", "10"))
-			Expect(in("app-tier-dev", "dev", &corev1.ResourceQuota{}).Annotations).NotTo(HaveKey("changed"), before)
-			ready(dev)
+			Expect(op.Wire.Writes(func(w testenv.Write) bool { return w.For("app-tier-dev") })).To(BeEmpty())
+			AwaitReady(dev)
 		})
 
 		It("waits while the tier is malformed, and keeps what it has", func() {
 			n := created(team("tier-bad", func(s *v1alpha1.AcmeNamespaceSpec) { s.DeploymentTier = "stg" }))
 			tier := tierObject("stg", v1alpha1.DeploymentTierSpec{Quota: amounts("cpus", "1")})
-			create(tier)
-			Eventually(condition(n, "Ready")).Should(Equal("False TierInvalid"))
-			Expect(message(n, "Admitted")).To(HavePrefix("the DeploymentTier stg is malformed: quota[cpus]: no such resource"))
+			Create(tier)
+			Eventually(Ready(n)).Should(Equal("False TierInvalid"))
+			Expect(Message(n, "Admitted")).To(HavePrefix("the DeploymentTier stg is malformed: quota[cpus]: no such resource"))
 			Expect(n.Status.Phase).To(Equal(v1alpha1.PhaseCreated))
 			Expect(in("app-tier-bad", "stg", &corev1.ResourceQuota{}).Spec.Hard).To(beAmounts("cpu", "50", "memory", "50Gi", "pods", "50"))
-			change(tier, func(t *v1alpha1.DeploymentTier) { t.Spec.Quota = amounts("cpu", "1") })
-			ready(n)
+			Change(tier, func(t *v1alpha1.DeploymentTier) { t.Spec.Quota = amounts("cpu", "1") })
+			AwaitReady(n)
 		})
 
 		It("does not trust a tier that came past the schema", func() {
@@ -245,8 +249,8 @@ var _ = Describe("While the webhook is away, an AcmeNamespace", Ordered, Continu
 				{APIGroups: []string{""}, Resources: []string{"resourcequotas"}, Verbs: []string{"delete"}},
 			}})
 			withoutRules("deploymenttiers.tenancy.acme.com", tier)
-			Eventually(condition(n, "Ready")).Should(Equal("False TierInvalid"))
-			Expect(message(n, "Admitted")).To(Equal("the DeploymentTier stg is malformed: adminRules: the verb delete on resourcequotas is refused: it is a guard rail"))
+			Eventually(Ready(n)).Should(Equal("False TierInvalid"))
+			Expect(Message(n, "Admitted")).To(Equal("the DeploymentTier stg is malformed: adminRules: the verb delete on resourcequotas is refused: it is a guard rail"))
 		})
 	})
 })
@@ -263,7 +267,7 @@ func withoutRules(crdName string, o client.Object) {
 	GinkgoHelper()
 	s := operator.Scheme()
 	Expect(apiextensionsv1.AddToScheme(s)).To(Succeed())
-	cl, err := client.New(plane.Config, client.Options{Scheme: s})
+	cl, err := client.New(Plane.Config, client.Options{Scheme: s})
 	Expect(err).NotTo(HaveOccurred())
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	set := func(schema *apiextensionsv1.JSONSchemaProps) {
@@ -278,6 +282,6 @@ func withoutRules(crdName string, o client.Object) {
 	schema := crd.Spec.Versions[0].Schema.OpenAPIV3Schema
 	keep := true
 	set(&apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &keep})
-	Eventually(func() error { return admin.Create(ctx, o) }).Should(Succeed())
+	Eventually(func() error { return Admin.Create(ctx, o) }).Should(Succeed())
 	set(schema)
 }

@@ -37,16 +37,14 @@ import (
 	"github.com/acme/platform-operator/internal/external/billing"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 var errBilling = errors.New("billing is not there")
 
-const (
-	header = "apiVersion: config.acme.com/v1alpha1\nkind: PlatformOperatorConfig\n"
-	// untold is what an AcmeNamespace says that cannot go because billing does not listen.
-	untold = "billing could not be told that the namespace is released; it is tried again, at the latest every 1s. " +
-		`To delete without telling it, set the annotation tenancy.acme.com/skip-billing: "true"`
-)
+// untold is what an AcmeNamespace says that cannot go because billing does not listen.
+const untold = "billing could not be told that the namespace is released; it is tried again, at the latest every 1s. " +
+	`To delete without telling it, set the annotation tenancy.acme.com/skip-billing: "true"`
 
 func skipBilling(n *v1alpha1.AcmeNamespace) {
 	metav1.SetMetaDataAnnotation(&n.ObjectMeta, annotationSkip, "true")
@@ -60,36 +58,33 @@ var _ = Describe("Billing", Ordered, ContinueOnFailure, func() {
 	)
 	BeforeAll(func() {
 		told = &ledger{}
-		file := testenv.ConfigFile(GinkgoT(), header+"acmeNamespace: {billing: {retryMax: 1s}}\n")
-		op = startOperator(func(o *operator.Options) { o.ConfigFile, o.Ledger = file, told })
+		op = StartOperator(Configured("acmeNamespace: {billing: {retryMax: 1s}}"), func(o *operator.Options) { o.Ledger = told })
 	})
 
 	It("is told everything, while the namespace is still ours", func() {
 		n := created(team("bill-first", retained))
-		seen := bareNamespace("app-bill-first")
+		seen, deleted := bareNamespace("app-bill-first"), team("bill-first")
 		// A race that is lost later has it told again; what counts is the first time.
 		var first sync.Once
-		told.look = func(billing.Release) { first.Do(func() { _ = reload(seen) }) }
-		remove(n)
-		Expect(reload(n)).To(Succeed())
-		at := n.DeletionTimestamp
-		Eventually(gone(n)).Should(BeTrue())
+		told.watch(func() { first.Do(func() { _, _ = Reload(seen), Reload(deleted) }) })
+		DeferCleanup(func() { told.watch(nil) })
+		Remove(n)
+		Eventually(Gone(n)).Should(Succeed())
 		releases := told.Of(n)()
 		Expect(releases).NotTo(BeEmpty())
-		Expect(releases[0].At.Equal(at.Time)).To(BeTrue())
+		Expect(releases[0].At).To(BeTemporally("==", deleted.DeletionTimestamp.Time))
 		releases[0].At = time.Time{}
 		Expect(releases[0]).To(Equal(billing.Release{
 			ID: string(n.UID), Name: "bill-first", Namespace: "app-bill-first", Tier: "dev", Admin: "sam",
 		}))
 		Expect(seen.Labels).To(HaveKeyWithValue(labelOwnerUID, string(n.UID)), "it was told before the namespace was released")
-		told.look = nil
 	})
 
 	It("is told again, under the same id, when the operator could not note that it was", func() {
 		n := created(team("bill-again", retained))
 		lost := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.For("bill-again") && w.Method == http.MethodPatch }, Count: 2})
-		remove(n)
-		Eventually(gone(n)).Should(BeTrue())
+		Remove(n)
+		Eventually(Gone(n)).Should(Succeed())
 		Expect(lost.Tripped()).To(Equal(2))
 		releases := told.Of(n)()
 		Expect(len(releases)).To(BeNumerically(">", 1))
@@ -102,21 +97,21 @@ var _ = Describe("Billing", Ordered, ContinueOnFailure, func() {
 	It("is told of a namespace that somebody deleted before", func() {
 		n := created(team("bill-gone"))
 		op.Stop()
-		remove(namespaceOf(n))
-		Eventually(gone(bareNamespace("app-bill-gone"))).Should(BeTrue())
-		remove(n)
+		Remove(namespaceOf(n))
+		Eventually(Gone(bareNamespace("app-bill-gone"))).Should(Succeed())
+		Remove(n)
 		op.Start()
-		Eventually(gone(n)).Should(BeTrue())
+		Eventually(Gone(n)).Should(Succeed())
 		Expect(told.Of(n)()).To(HaveLen(1))
 	})
 
 	It("is not told of what never was", func() {
 		never := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.For("app-bill-never") }})
 		n := team("bill-never")
-		create(n)
-		Eventually(condition(n, "Composed")).Should(HavePrefix("False"))
-		remove(n)
-		Eventually(gone(n)).Should(BeTrue())
+		Create(n)
+		Eventually(Condition(n, "Composed")).Should(HavePrefix("False"))
+		Remove(n)
+		Eventually(Gone(n)).Should(Succeed())
 		Expect(told.Of(n)()).To(BeEmpty())
 		never.Heal()
 	})
@@ -126,21 +121,21 @@ var _ = Describe("Billing", Ordered, ContinueOnFailure, func() {
 		DeferCleanup(func() { told.answer(nil) })
 		healed, skipped := created(team("bill-healed", retained)), created(team("bill-skipped", retained))
 		for _, n := range []*v1alpha1.AcmeNamespace{healed, skipped} {
-			remove(n)
-			Eventually(condition(n, "BillingReleased")).Should(Equal("False BillingFailed"))
-			Expect(message(n, "BillingReleased")).To(Equal(untold))
-			Expect(condition(n, "NamespaceReleased")()).To(Equal("Unknown NotReached"))
-			Expect(condition(n, "Ready")()).To(Equal("False BillingFailed"))
+			Remove(n)
+			Eventually(Condition(n, "BillingReleased")).Should(Equal("False BillingFailed"))
+			Expect(Message(n, "BillingReleased")).To(Equal(untold))
+			Expect(Condition(n, "NamespaceReleased")()).To(Equal("Unknown NotReached"))
+			Expect(Ready(n)()).To(Equal("False BillingFailed"))
 			Expect(n.Status.Phase).To(Equal(v1alpha1.PhaseTerminating))
 		}
 		Eventually(func() int { return len(told.Of(healed)()) }).Should(BeNumerically(">", 6), "it is tried again, at the latest every second")
 		Expect(namespaceOf(healed).Annotations).NotTo(HaveKey(annotationReleased))
 
-		change(skipped, skipBilling)
-		Eventually(gone(skipped)).Should(BeTrue())
-		Expect(gone(healed)()).To(BeFalse())
+		Change(skipped, skipBilling)
+		Eventually(Gone(skipped)).Should(Succeed())
+		Expect(Gone(healed)()).NotTo(Succeed())
 		told.answer(nil)
-		Eventually(gone(healed)).Should(BeTrue())
+		Eventually(Gone(healed)).Should(Succeed())
 		Expect(namespaceOf(healed).Annotations).To(HaveKeyWithValue(annotationReleased, "bill-healed"))
 	})
 })
@@ -195,15 +190,14 @@ var _ = Describe("Billing by CloudEvents", Ordered, ContinueOnFailure, func() {
 	BeforeAll(func() {
 		server := httptest.NewServer(r)
 		DeferCleanup(server.Close)
-		file := testenv.ConfigFile(GinkgoT(), header+fmt.Sprintf(
-			"acmeNamespace: {billing: {type: CloudEvents, retryMax: 1s, cloudEvents: {url: %s/releases, source: urn:acme:test, timeout: 300ms}}}\n", server.URL))
-		startOperator(func(o *operator.Options) { o.ConfigFile = file })
+		StartOperator(Configured(fmt.Sprintf(
+			"acmeNamespace: {billing: {type: CloudEvents, retryMax: 1s, cloudEvents: {url: %s/releases, source: urn:acme:test, timeout: 300ms}}}", server.URL)))
 	})
 
 	It("gets an event with all that it needs", func() {
 		n := created(team("event", retained, func(s *v1alpha1.AcmeNamespaceSpec) { s.AdminUsername = "oidc:sam" }))
-		remove(n)
-		Eventually(gone(n)).Should(BeTrue())
+		Remove(n)
+		Eventually(Gone(n)).Should(Succeed())
 		Expect(r.About("app-event")()).To(HaveEach(string(n.UID)))
 		got := r.events[len(r.events)-1]
 		Expect(got.URL.Path).To(Equal("/releases"))
@@ -221,8 +215,8 @@ var _ = Describe("Billing by CloudEvents", Ordered, ContinueOnFailure, func() {
 	DescribeTable("is content with an answer that means that it knows", func(code int) {
 		r.answer(code, nil)
 		n := created(team(fmt.Sprintf("event-%d", code), retained))
-		remove(n)
-		Eventually(gone(n)).Should(BeTrue())
+		Remove(n)
+		Eventually(Gone(n)).Should(Succeed())
 		Expect(r.About(n.Spec.NamespaceName)()).To(HaveEach(string(n.UID)))
 	},
 		Entry(nil, http.StatusOK), Entry(nil, http.StatusNoContent), Entry(nil, http.StatusNotFound), Entry(nil, http.StatusConflict),
@@ -231,12 +225,12 @@ var _ = Describe("Billing by CloudEvents", Ordered, ContinueOnFailure, func() {
 	DescribeTable("is asked for ever, under one id, until it is healed", func(name string, ill func()) {
 		ill()
 		n := created(team(name, retained))
-		remove(n)
-		Eventually(condition(n, "BillingReleased")).Should(Equal("False BillingFailed"))
-		Expect(message(n, "BillingReleased")).To(Equal(untold))
+		Remove(n)
+		Eventually(Condition(n, "BillingReleased")).Should(Equal("False BillingFailed"))
+		Expect(Message(n, "BillingReleased")).To(Equal(untold))
 		Eventually(func() int { return len(r.About(n.Spec.NamespaceName)()) }).Should(BeNumerically(">", 3))
 		r.answer(http.StatusAccepted, nil)
-		Eventually(gone(n)).Should(BeTrue())
+		Eventually(Gone(n)).Should(Succeed())
 		Expect(r.About(n.Spec.NamespaceName)()).To(HaveEach(string(n.UID)))
 	},
 		Entry("500", "event-ill", func() { r.answer(http.StatusInternalServerError, nil) }),
@@ -264,20 +258,20 @@ var _ = Describe("Billing by CloudEvents over TLS", Ordered, ContinueOnFailure, 
 			ObjectMeta: metav1.ObjectMeta{Namespace: testenv.OperatorNamespace, Name: "billing-token"},
 			StringData: map[string]string{"token": "canary-of-billing"},
 		}
-		create(ca, token)
-		file := testenv.ConfigFile(GinkgoT(), header+fmt.Sprintf("acmeNamespace: {billing: {type: CloudEvents, retryMax: 1s, "+
-			"cloudEvents: {url: %s, tokenSecret: {name: billing-token}, caConfigMap: {name: billing-ca}}}}\n", server.URL))
-		startOperator(func(o *operator.Options) { o.ConfigFile = file })
+		Create(ca)
+		Create(token)
+		StartOperator(Configured(fmt.Sprintf("acmeNamespace: {billing: {type: CloudEvents, retryMax: 1s, "+
+			"cloudEvents: {url: %s, tokenSecret: {name: billing-token}, caConfigMap: {name: billing-ca}}}}", server.URL)))
 
 		n := created(team("event-tls", retained))
-		remove(n)
-		Eventually(condition(n, "BillingReleased")).Should(Equal("False BillingFailed"))
+		Remove(n)
+		Eventually(Condition(n, "BillingReleased")).Should(Equal("False BillingFailed"))
 		Expect(r.About("app-event-tls")()).To(BeEmpty())
 
-		change(ca, func(cm *corev1.ConfigMap) { cm.Data["ca.crt"] = string(pemOf(server.Certificate())) })
-		Eventually(gone(n)).Should(BeTrue())
+		Change(ca, func(cm *corev1.ConfigMap) { cm.Data["ca.crt"] = string(pemOf(server.Certificate())) })
+		Eventually(Gone(n)).Should(Succeed())
 		Expect(r.About("app-event-tls")()).To(HaveEach(string(n.UID)))
 		Expect(r.events[0].Header.Get("Authorization")).To(Equal("Bearer canary-of-billing"))
-		Expect(strings.Join(eventsOf(n)(), " ")).NotTo(ContainSubstring("canary"))
+		Expect(strings.Join(EventsOf(n)(), " ")).NotTo(ContainSubstring("canary"))
 	})
 })

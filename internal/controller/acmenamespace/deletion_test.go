@@ -29,6 +29,7 @@ import (
 
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 func retained(s *v1alpha1.AcmeNamespaceSpec) { s.DeletionPolicy = v1alpha1.DeletionRetain }
@@ -46,7 +47,7 @@ func guardRails(namespace string) []client.Object {
 // quotas lists the names of the ResourceQuotas of a namespace.
 func quotas(namespace string) []string {
 	list := &corev1.ResourceQuotaList{}
-	Expect(admin.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
+	Expect(Admin.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
 	var all []string
 	for _, q := range list.Items {
 		all = append(all, q.Name)
@@ -56,22 +57,22 @@ func quotas(namespace string) []string {
 
 var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func() {
 	var op *testenv.Operator
-	BeforeAll(func() { op = startOperator() })
+	BeforeAll(func() { op = StartOperator() })
 
 	It("with the policy Delete takes the namespace along, however much of it was made", func() {
 		none := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.For("app-end-none") }})
 		half := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.For("app-end-half") && w.Path != "namespaces/app-end-half" }})
 		all := []*v1alpha1.AcmeNamespace{created(team("end-delete")), team("end-none"), team("end-half")}
 		for _, n := range all[1:] {
-			create(n)
-			Eventually(condition(n, "Composed")).Should(HavePrefix("False"))
+			Create(n)
+			Eventually(Condition(n, "Composed")).Should(HavePrefix("False"))
 		}
 		for _, n := range all {
-			remove(n)
+			Remove(n)
 		}
 		for _, n := range all {
-			Eventually(gone(n)).Should(BeTrue())
-			Expect(gone(bareNamespace(n.Spec.NamespaceName))()).To(BeTrue())
+			Eventually(Gone(n)).Should(Succeed())
+			Expect(Gone(bareNamespace(n.Spec.NamespaceName))()).To(Succeed())
 		}
 		Expect(half.Tripped()).To(BeNumerically(">", 0))
 		none.Heal()
@@ -82,12 +83,12 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 		n := created(team("end-retain", retained))
 		ns := namespaceOf(n)
 		precious := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "precious"}}
-		create(precious)
-		remove(n)
-		Eventually(gone(n)).Should(BeTrue())
-		Expect(reload(precious)).To(Succeed())
+		Create(precious)
+		Remove(n)
+		Eventually(Gone(n)).Should(Succeed())
+		Expect(Reload(precious)).To(Succeed())
 		for _, o := range append(guardRails(ns.Name), ns) {
-			Expect(reload(o)).To(Succeed())
+			Expect(Reload(o)).To(Succeed())
 			Expect(o.GetDeletionTimestamp()).To(BeNil())
 			Expect(o.GetLabels()).NotTo(Or(HaveKey(labelOwnerUID), HaveKey(labelManagedBy)))
 			Expect(o.GetAnnotations()).NotTo(HaveKey(annotationOwner))
@@ -100,56 +101,56 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 		Expect(again.UID).NotTo(Equal(n.UID))
 		Expect(namespaceOf(again).UID).To(Equal(ns.UID))
 		for _, o := range append(guardRails(ns.Name), ns) {
-			Expect(reload(o)).To(Succeed())
+			Expect(Reload(o)).To(Succeed())
 			Expect(o.GetLabels()).To(HaveKeyWithValue(labelOwnerUID, string(again.UID)))
 		}
 	})
 
 	It("leaves guard rails that do not bind an AcmeNamespace of the same name and another tier", func() {
 		tier := tierObject("stg", v1alpha1.DeploymentTierSpec{Network: &v1alpha1.NetworkRules{Isolation: v1alpha1.IsolationNone}})
-		create(tier)
-		DeferCleanup(func() { remove(tier) })
+		Create(tier)
+		DeferCleanup(func() { Remove(tier) })
 		n := created(team("end-tier", retained))
 		ns := n.Spec.NamespaceName
 		theirs := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "theirs"}}
-		create(theirs)
-		remove(n)
-		Eventually(gone(n)).Should(BeTrue())
+		Create(theirs)
+		Remove(n)
+		Eventually(Gone(n)).Should(Succeed())
 		created(team("end-tier", func(s *v1alpha1.AcmeNamespaceSpec) { s.DeploymentTier = "stg" }))
 		Eventually(quotas).WithArguments(ns).Should(ConsistOf("stg", "theirs"))
-		Eventually(gone(&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "tenant-isolation"}})).Should(BeTrue())
+		Eventually(Gone(&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "tenant-isolation"}})).Should(Succeed())
 		Consistently(quotas).WithArguments(ns).Should(ConsistOf("stg", "theirs"))
 	})
 
 	It("lets nobody else have a retained namespace without being told to adopt it", func() {
 		n := created(team("end-other", retained))
 		ns := namespaceOf(n)
-		remove(n)
-		Eventually(gone(n)).Should(BeTrue())
+		Remove(n)
+		Eventually(Gone(n)).Should(Succeed())
 		heir := team("end-heir", inNamespace(ns.Name))
-		create(heir)
-		Eventually(condition(heir, "Ready")).Should(Equal("False NameTaken"))
-		change(heir, func(n *v1alpha1.AcmeNamespace) { n.Spec.Adopt = true })
-		ready(heir)
+		Create(heir)
+		Eventually(Ready(heir)).Should(Equal("False NameTaken"))
+		Change(heir, func(n *v1alpha1.AcmeNamespace) { n.Spec.Adopt = true })
+		AwaitReady(heir)
 		Expect(namespaceOf(heir).UID).To(Equal(ns.UID))
 		Expect(namespaceOf(heir).Annotations).To(HaveKeyWithValue(annotationOwner, "acmenamespace/end-heir"))
 
 		By("the first one coming back")
 		back := team("end-other", inNamespace(ns.Name))
-		create(back)
-		Eventually(condition(back, "Ready")).Should(Equal("False NameTaken"))
+		Create(back)
+		Eventually(Ready(back)).Should(Equal("False NameTaken"))
 	})
 
 	It("follows the policy of the moment of its deletion", func() {
 		n := created(team("end-late"))
 		ns := namespaceOf(n)
-		change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.DeploymentTier = "prod" })
-		ready(n)
+		Change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.DeploymentTier = "prod" })
+		AwaitReady(n)
 		Expect(n.Status.DeletionPolicy).To(Equal(v1alpha1.DeletionRetain))
-		remove(n)
-		Eventually(gone(n)).Should(BeTrue())
+		Remove(n)
+		Eventually(Gone(n)).Should(Succeed())
 		Consistently(func(g Gomega) {
-			g.Expect(reload(ns)).To(Succeed())
+			g.Expect(Reload(ns)).To(Succeed())
 			g.Expect(ns.DeletionTimestamp).To(BeNil())
 		}).Should(Succeed())
 	})
@@ -157,12 +158,12 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 	It("takes off the marks that drift has halved", func() {
 		n := created(team("end-drift", retained))
 		op.Stop()
-		change(namespaceOf(n), func(ns *corev1.Namespace) { delete(ns.Labels, labelOwnerUID) })
-		remove(n)
+		Change(namespaceOf(n), func(ns *corev1.Namespace) { delete(ns.Labels, labelOwnerUID) })
+		Remove(n)
 		op.Start()
-		Eventually(gone(n)).Should(BeTrue())
+		Eventually(Gone(n)).Should(Succeed())
 		ns := bareNamespace(n.Spec.NamespaceName)
-		Expect(reload(ns)).To(Succeed())
+		Expect(Reload(ns)).To(Succeed())
 		Expect(ns.Annotations).NotTo(HaveKey(annotationOwner))
 		Expect(ns.Annotations).To(HaveKeyWithValue(annotationReleased, "end-drift"))
 		Expect(ns.Labels).NotTo(HaveKey(labelManagedBy))
@@ -171,7 +172,7 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 
 var _ = Describe("The loss of the CustomResourceDefinition", Ordered, ContinueOnFailure, func() {
 	var op *testenv.Operator
-	BeforeAll(func() { op = startOperator() })
+	BeforeAll(func() { op = StartOperator() })
 
 	crds := func() envtest.CRDInstallOptions {
 		return envtest.CRDInstallOptions{Paths: []string{testenv.RepoFile("config", "crd", "bases", "tenancy.acme.com_acmenamespaces.yaml")}}
@@ -180,11 +181,11 @@ var _ = Describe("The loss of the CustomResourceDefinition", Ordered, ContinueOn
 	// forget takes the finalizers off by force, as a desperate person does.
 	forget := func() {
 		list := &v1alpha1.AcmeNamespaceList{}
-		if err := admin.List(ctx, list); err != nil {
+		if err := Admin.List(ctx, list); err != nil {
 			return // the kind is gone, with all of its objects
 		}
 		for _, n := range list.Items {
-			_ = admin.Patch(ctx, &n, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
+			_ = Admin.Patch(ctx, &n, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
 		}
 	}
 
@@ -195,50 +196,49 @@ var _ = Describe("The loss of the CustomResourceDefinition", Ordered, ContinueOn
 			kept[n.Name] = namespaceOf(created(n)).UID
 		}
 		op.Stop()
-		Expect(envtest.UninstallCRDs(plane.Config, crds())).To(Succeed())
+		Expect(envtest.UninstallCRDs(Plane.Config, crds())).To(Succeed())
 		Eventually(func() error {
 			forget()
-			return admin.List(ctx, &v1alpha1.AcmeNamespaceList{})
+			return Admin.List(ctx, &v1alpha1.AcmeNamespaceList{})
 		}).Should(MatchError(ContainSubstring("the server could not find the requested resource")))
 
-		_, err := envtest.InstallCRDs(plane.Config, crds())
+		_, err := envtest.InstallCRDs(Plane.Config, crds())
 		Expect(err).NotTo(HaveOccurred())
 		op.Start()
 		for name, uid := range kept {
 			n := team(name)
-			Eventually(func() error { n.ResourceVersion = ""; return admin.Create(ctx, n) }).Should(Succeed())
-			ready(n)
+			Eventually(func() error { n.ResourceVersion = ""; return Admin.Create(ctx, n) }).Should(Succeed())
+			AwaitReady(n)
 			ns := namespaceOf(n)
 			Expect(ns.UID).To(Equal(uid))
 			Expect(ns.Labels).To(HaveKeyWithValue(labelOwnerUID, string(n.UID)))
 			for _, o := range guardRails(ns.Name) {
-				Expect(reload(o)).To(Succeed())
+				Expect(Reload(o)).To(Succeed())
 				Expect(o.GetLabels()).To(HaveKeyWithValue(labelOwnerUID, string(n.UID)))
 			}
 		}
 
 		By("an AcmeNamespace that comes back with another tier: the quota of the former one goes")
 		again := team(promoted.Name, func(s *v1alpha1.AcmeNamespaceSpec) { s.DeploymentTier = "prod" })
-		create(again)
-		ready(again)
+		created(again)
 		Eventually(quotas).WithArguments(again.Spec.NamespaceName).Should(ConsistOf("prod"))
 	})
 
 	It("with the operator running is the end of each AcmeNamespace: what is to be retained stays, and comes back", func() {
 		keep, lose := created(team("crd-live-keep", retained)), created(team("crd-live-delete"))
 		ns, lost := namespaceOf(keep), namespaceOf(lose)
-		Expect(envtest.UninstallCRDs(plane.Config, crds())).To(Succeed())
-		Eventually(func() error { return admin.List(ctx, &v1alpha1.AcmeNamespaceList{}) }).
+		Expect(envtest.UninstallCRDs(Plane.Config, crds())).To(Succeed())
+		Eventually(func() error { return Admin.List(ctx, &v1alpha1.AcmeNamespaceList{}) }).
 			Should(MatchError(ContainSubstring("the server could not find the requested resource")))
-		Expect(reload(ns)).To(Succeed())
+		Expect(Reload(ns)).To(Succeed())
 		Expect(ns.DeletionTimestamp).To(BeNil())
-		Eventually(gone(lost)).Should(BeTrue())
+		Eventually(Gone(lost)).Should(Succeed())
 
-		_, err := envtest.InstallCRDs(plane.Config, crds())
+		_, err := envtest.InstallCRDs(Plane.Config, crds())
 		Expect(err).NotTo(HaveOccurred())
 		again := team("crd-live-keep", retained)
-		Eventually(func() error { return admin.Create(ctx, again) }).Should(Succeed())
-		Eventually(condition(again, "Ready")).WithTimeout(timeToRelist).Should(Equal("True Ready"))
+		Eventually(func() error { return Admin.Create(ctx, again) }).Should(Succeed())
+		AwaitReady(again)
 		Expect(namespaceOf(again).UID).To(Equal(ns.UID))
 	})
 })

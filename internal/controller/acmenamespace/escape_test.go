@@ -37,23 +37,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
-	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
-
-func clientOf(config *rest.Config) client.Client {
-	GinkgoHelper()
-	c, err := client.New(config, client.Options{Scheme: operator.Scheme(), Mapper: admin.RESTMapper()})
-	Expect(err).NotTo(HaveOccurred())
-	return c
-}
-
-func userNamed(name string, groups ...string) client.Client {
-	GinkgoHelper()
-	config, err := plane.User(name, groups...)
-	Expect(err).NotTo(HaveOccurred())
-	return clientOf(config)
-}
 
 // forbidden wants a refusal for want of rights.
 func forbidden(parts ...string) gomegatypes.GomegaMatcher {
@@ -94,10 +80,10 @@ var _ = Describe("The administrator of a namespace", Ordered, ContinueOnFailure,
 		return c.Patch(ctx, o.DeepCopyObject().(client.Object), client.RawPatch(types.MergePatchType, []byte(body)))
 	}
 	BeforeAll(func() {
-		startOperator()
+		StartOperator()
 		n = created(team("escape"))
 		created(team("neighbour", asked("kim")))
-		sam = userNamed("sam", "system:authenticated")
+		sam = User("sam", "system:authenticated")
 		rails = guardRails(own)
 		Eventually(func() error { return sam.List(ctx, &corev1.PodList{}, client.InNamespace(own)) }).Should(Succeed())
 	})
@@ -154,7 +140,7 @@ var _ = Describe("The administrator of a namespace", Ordered, ContinueOnFailure,
 			for _, o := range []client.Object{colleague, reader, robots} {
 				Expect(sam.Create(ctx, o)).To(Succeed())
 			}
-			kim := userNamed("kim", "system:authenticated")
+			kim := User("kim", "system:authenticated")
 			Eventually(func() error { return kim.List(ctx, &corev1.SecretList{}, client.InNamespace(own)) }).Should(Succeed())
 			Expect(sam.Delete(ctx, colleague)).To(Succeed())
 			Eventually(func() error { return kim.List(ctx, &corev1.SecretList{}, client.InNamespace(own)) }).Should(forbidden())
@@ -202,7 +188,7 @@ var _ = Describe("The administrator of a namespace", Ordered, ContinueOnFailure,
 				Expect(sam.Update(ctx, o.DeepCopyObject().(client.Object))).To(forbidden(guarded))
 				Expect(sam.Delete(ctx, o.DeepCopyObject().(client.Object))).To(forbidden(guarded))
 				Expect(sam.DeleteAllOf(ctx, o.DeepCopyObject().(client.Object), client.InNamespace(own))).To(forbidden("platform-operator-guard-rails"))
-				Expect(reload(o)).To(Succeed())
+				Expect(Reload(o)).To(Succeed())
 				Expect(o.GetDeletionTimestamp()).To(BeNil())
 			}
 			role := in(own, "namespace-admin", &rbacv1.Role{})
@@ -219,12 +205,12 @@ var _ = Describe("The administrator of a namespace", Ordered, ContinueOnFailure,
 				binding := bind("Role", "namespace-admin", account)
 				binding.Name = "robot-" + name
 				Expect(sam.Create(ctx, binding)).To(Succeed())
-				config := rest.CopyConfig(plane.Config)
+				config := rest.CopyConfig(Plane.Config)
 				config.Impersonate = rest.ImpersonationConfig{
 					UserName: "system:serviceaccount:" + own + ":" + name,
 					Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:" + own, "system:authenticated"},
 				}
-				robot := clientOf(config)
+				robot := ClientOf(config)
 				Eventually(func() error { return robot.List(ctx, &corev1.SecretList{}, client.InNamespace(own)) }).Should(Succeed())
 				Expect(robot.Delete(ctx, bindingOf(n))).To(forbidden("is a guard rail"))
 				Expect(patch(robot, namespaceOf(n), `{"metadata":{"labels":{"x":"y"}}}`)).To(forbidden())
@@ -235,7 +221,7 @@ var _ = Describe("The administrator of a namespace", Ordered, ContinueOnFailure,
 	Describe("cannot climb", func() {
 		It("by binding a role that has more than it has itself", func() {
 			wild := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "wild"}, Rules: []rbacv1.PolicyRule{allow("*", "*", "*")}}
-			create(wild)
+			Create(wild)
 			for _, name := range []string{"cluster-admin", "admin", "edit", "system:node", testenv.OperatorRole, "wild"} {
 				Expect(sam.Create(ctx, bind("ClusterRole", name, person("sam")))).To(forbidden("is attempting to grant RBAC permissions not currently held"), name)
 			}
@@ -262,7 +248,7 @@ var _ = Describe("The administrator of a namespace", Ordered, ContinueOnFailure,
 		)
 
 		It("by being somebody else", func() {
-			config, err := plane.User("sam", "system:authenticated")
+			config, err := Plane.User("sam", "system:authenticated")
 			Expect(err).NotTo(HaveOccurred())
 			for _, as := range []rest.ImpersonationConfig{
 				{UserName: "admin", Groups: []string{"system:masters"}},
@@ -271,7 +257,7 @@ var _ = Describe("The administrator of a namespace", Ordered, ContinueOnFailure,
 				{UserName: "kim"},
 			} {
 				config.Impersonate = as
-				Expect(clientOf(config).List(ctx, &corev1.PodList{}, client.InNamespace(own))).To(forbidden("impersonate"))
+				Expect(ClientOf(config).List(ctx, &corev1.PodList{}, client.InNamespace(own))).To(forbidden("impersonate"))
 			}
 			robot := in(own, "robot", &corev1.ServiceAccount{})
 			Expect(sam.SubResource("token").Create(ctx, robot, &authenticationv1.TokenRequest{})).To(forbidden())
@@ -312,34 +298,34 @@ var _ = Describe("The administrator of a namespace", Ordered, ContinueOnFailure,
 			Expect(sam.Create(ctx, forged)).To(Succeed())
 			Consistently(func(g Gomega) {
 				for _, o := range append(slices.Clone(rails), namespaceOf(n), in("", other, &corev1.Namespace{})) {
-					g.Expect(reload(o)).To(Succeed())
+					g.Expect(Reload(o)).To(Succeed())
 					g.Expect(o.GetDeletionTimestamp()).To(BeNil())
 				}
 			}).Should(Succeed())
-			ready(n)
+			AwaitReady(n)
 		})
 	})
 
 	It("of another namespace sees nothing of this one", func() {
-		kim := userNamed("kim", "system:authenticated")
-		Expect(kim.List(ctx, &corev1.PodList{}, client.InNamespace(other))).To(Succeed())
+		kim := User("kim", "system:authenticated")
+		Eventually(func() error { return kim.List(ctx, &corev1.PodList{}, client.InNamespace(other)) }).Should(Succeed())
 		Expect(kim.List(ctx, &corev1.PodList{}, client.InNamespace(own))).To(forbidden())
 		Expect(kim.Get(ctx, client.ObjectKey{Name: own}, &corev1.Namespace{})).To(forbidden())
 	})
 
 	It("has no rights any more once another one is named", func() {
-		change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.AdminUsername = "pat" })
-		ready(n)
+		Change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.AdminUsername = "pat" })
+		AwaitReady(n)
 		Eventually(func() error { return sam.Create(ctx, pod(own, "late")) }).Should(forbidden())
 	})
 })
 
 var _ = Describe("The groups of an AcmeNamespace", Ordered, ContinueOnFailure, func() {
-	BeforeAll(func() { startOperator() })
+	BeforeAll(func() { StartOperator() })
 
 	It("administer it like the user", func() {
 		created(team("group", func(s *v1alpha1.AcmeNamespaceSpec) { s.AdminGroups = []string{"oidc:team"} }))
-		member, stranger := userNamed("lee", "oidc:team"), userNamed("lee2", "oidc:other")
+		member, stranger := User("lee", "oidc:team"), User("lee2", "oidc:other")
 		Eventually(func() error { return member.List(ctx, &corev1.SecretList{}, client.InNamespace("app-group")) }).Should(Succeed())
 		Expect(stranger.List(ctx, &corev1.SecretList{}, client.InNamespace("app-group"))).To(forbidden())
 	})

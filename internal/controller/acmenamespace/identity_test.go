@@ -29,7 +29,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -37,6 +36,7 @@ import (
 	"github.com/acme/platform-operator/internal/external/identity/ldaptest"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 func pemOf(c *x509.Certificate) []byte {
@@ -112,7 +112,7 @@ type directory struct {
 	line   *line
 	ca     *corev1.ConfigMap
 	bind   *corev1.Secret
-	config string
+	config func(*operator.Options)
 }
 
 func newDirectory() *directory {
@@ -128,21 +128,16 @@ func newDirectory() *directory {
 		ObjectMeta: metav1.ObjectMeta{Namespace: testenv.OperatorNamespace, Name: "directory-bind"},
 		StringData: map[string]string{"username": s.BindDN, "password": s.Password},
 	}
-	create(d.ca, d.bind)
+	Create(d.ca)
+	Create(d.bind)
 	DeferCleanup(func() {
-		remove(d.ca)
-		remove(d.bind)
+		Remove(d.ca)
+		Remove(d.bind)
 	})
-	d.config = testenv.ConfigFile(GinkgoT(), header+fmt.Sprintf("acmeNamespace: {identity: {type: LDAP, timeout: 3s, usernamePrefix: 'oidc:', "+
+	d.config = Configured(fmt.Sprintf("acmeNamespace: {identity: {type: LDAP, timeout: 3s, usernamePrefix: 'oidc:', "+
 		"knownFor: 1ms, unknownFor: 1ms, ldap: {url: ldaps://%s, baseDN: '%s', credentialsSecret: {name: directory-bind}, "+
-		"caConfigMap: {name: directory-ca}}}}\n", d.line.address, s.BaseDN))
+		"caConfigMap: {name: directory-ca}}}}", d.line.address, s.BaseDN))
 	return d
-}
-
-// lookAgain makes the operator look at an AcmeNamespace without a change of its spec.
-func lookAgain(n *v1alpha1.AcmeNamespace, why string) {
-	GinkgoHelper()
-	change(n, func(n *v1alpha1.AcmeNamespace) { metav1.SetMetaDataAnnotation(&n.ObjectMeta, "look", why) })
 }
 
 const unanswered = "the identity provider could not be asked; the namespace is provided, and the question is asked again"
@@ -152,28 +147,19 @@ func asked(user string) func(*v1alpha1.AcmeNamespaceSpec) {
 }
 
 var _ = Describe("With a directory and webhooks, the administrator", Ordered, ContinueOnFailure, func() {
-	var (
-		d      *directory
-		warned = &testenv.Warnings{}
-		user   client.Client
-	)
+	var d *directory
 	BeforeAll(func() {
 		d = newDirectory()
-		startOperator(func(o *operator.Options) { o.ConfigFile, o.WebhookPort = d.config, 0 })
-		config := rest.CopyConfig(plane.Config)
-		config.WarningHandlerWithContext = warned
-		var err error
-		user, err = client.New(config, client.Options{Scheme: operator.Scheme()})
-		Expect(err).NotTo(HaveOccurred())
+		StartOperator(d.config, func(o *operator.Options) { o.WebhookPort = 0 })
 	})
-	BeforeEach(func() { warned.Take() })
+	BeforeEach(func() { Warned.Take() })
 
 	DescribeTable("is verified", func(name, username string) {
 		n := team(name, asked(username))
-		Expect(user.Create(ctx, n)).To(Succeed())
-		Expect(warned.Take()).To(BeEmpty())
-		ready(n)
-		Expect(condition(n, "AdminVerified")()).To(Equal("True Done"))
+		Create(n)
+		Expect(Warned.Take()).To(BeEmpty())
+		AwaitReady(n)
+		Expect(Condition(n, "AdminVerified")()).To(Equal("True Done"))
 	},
 		Entry("when the directory knows the user", "known", "sam"),
 		Entry("without the prefix that the cluster puts before the name", "known-prefix", "oidc:sam"),
@@ -182,54 +168,54 @@ var _ = Describe("With a directory and webhooks, the administrator", Ordered, Co
 
 	It("is refused at once when the directory does not know the user", func() {
 		n := team("unknown", asked("nobody"))
-		err := user.Create(ctx, n)
+		err := Admin.Create(ctx, n)
 		Expect(apierrors.IsInvalid(err)).To(BeTrue(), "%v", err)
 		Expect(err).To(MatchError(ContainSubstring(
 			`spec.adminUsername: Forbidden: adminUsername "nobody" is not known to the identity provider; give the name exactly as it has it`)))
-		Expect(gone(n)()).To(BeTrue())
+		Expect(Gone(n)()).To(Succeed())
 	})
 
 	It("cannot be changed to somebody unknown", func() {
 		n := created(team("unknown-later"))
 		patch := client.RawPatch(client.Merge.Type(), []byte(`{"spec":{"adminUsername":"nobody"}}`))
-		Expect(user.Patch(ctx, n, patch)).To(MatchError(ContainSubstring(`adminUsername "nobody" is not known`)))
+		Expect(Admin.Patch(ctx, n, patch)).To(MatchError(ContainSubstring(`adminUsername "nobody" is not known`)))
 	})
 
 	It("is taken with a warning while the directory is down, and asked for again when it is back", func() {
 		d.line.cut()
 		n := team("unasked")
-		Expect(user.Create(ctx, n)).To(Succeed())
-		Expect(warned.Take()).To(ConsistOf(`the identity provider could not be asked for adminUsername "sam"; ` +
+		Create(n)
+		Expect(Warned.Take()).To(ConsistOf(`the identity provider could not be asked for adminUsername "sam"; ` +
 			"the object is admitted, and the question is asked again"))
-		Eventually(condition(n, "AdminVerified")).Should(Equal("Unknown IdentityUnreachable"))
-		Expect(message(n, "AdminVerified")).To(Equal(unanswered))
-		ready(n)
+		Eventually(Condition(n, "AdminVerified")).Should(Equal("Unknown IdentityUnreachable"))
+		Expect(Message(n, "AdminVerified")).To(Equal(unanswered))
+		AwaitReady(n)
 		Expect(n.Status.Phase).To(Equal(v1alpha1.PhaseCreated))
 		d.line.mend()
-		lookAgain(n, "it is back")
-		Eventually(condition(n, "AdminVerified")).Should(Equal("True Done"))
+		Poke(n)
+		Eventually(Condition(n, "AdminVerified")).Should(Equal("True Done"))
 	})
 
 	It("is taken with a warning while the directory cannot be trusted, until its authority is right", func() {
-		change(d.ca, func(cm *corev1.ConfigMap) { cm.Data["ca.crt"] = string(otherAuthority()) })
+		Change(d.ca, func(cm *corev1.ConfigMap) { cm.Data["ca.crt"] = string(otherAuthority()) })
 		n := team("untrusted")
-		Expect(user.Create(ctx, n)).To(Succeed())
-		Expect(warned.Take()).To(HaveLen(1))
-		Eventually(condition(n, "AdminVerified")).Should(Equal("Unknown IdentityUnreachable"))
-		change(d.ca, func(cm *corev1.ConfigMap) { cm.Data["ca.crt"] = string(d.server.CA) })
-		lookAgain(n, "it is right")
-		Eventually(condition(n, "AdminVerified")).Should(Equal("True Done"))
+		Create(n)
+		Expect(Warned.Take()).To(HaveLen(1))
+		Eventually(Condition(n, "AdminVerified")).Should(Equal("Unknown IdentityUnreachable"))
+		Change(d.ca, func(cm *corev1.ConfigMap) { cm.Data["ca.crt"] = string(d.server.CA) })
+		Poke(n)
+		Eventually(Condition(n, "AdminVerified")).Should(Equal("True Done"))
 	})
 
 	It("is asked for with the password that is in the Secret now", func() {
 		d.server.SetPassword("rotated")
 		n := team("rotated")
-		Expect(user.Create(ctx, n)).To(Succeed())
-		Expect(warned.Take()).To(HaveLen(1))
-		Eventually(condition(n, "AdminVerified")).Should(Equal("Unknown IdentityUnreachable"))
-		change(d.bind, func(s *corev1.Secret) { s.StringData = map[string]string{"password": "rotated"} })
-		lookAgain(n, "it is rotated")
-		Eventually(condition(n, "AdminVerified")).Should(Equal("True Done"))
+		Create(n)
+		Expect(Warned.Take()).To(HaveLen(1))
+		Eventually(Condition(n, "AdminVerified")).Should(Equal("Unknown IdentityUnreachable"))
+		Change(d.bind, func(s *corev1.Secret) { s.StringData = map[string]string{"password": "rotated"} })
+		Poke(n)
+		Eventually(Condition(n, "AdminVerified")).Should(Equal("True Done"))
 	})
 })
 
@@ -237,39 +223,39 @@ var _ = Describe("With a directory and without webhooks, the administrator", Ord
 	var d *directory
 	BeforeAll(func() {
 		d = newDirectory()
-		startOperator(func(o *operator.Options) { o.ConfigFile = d.config })
+		StartOperator(d.config)
 	})
 
 	It("gets nothing while the directory does not know the user, and all once it does", func() {
 		n := team("stranger", asked("oidc:kim"))
-		create(n)
-		Eventually(condition(n, "Ready")).Should(Equal("False UnknownUser"))
-		Expect(message(n, "AdminVerified")).To(Equal(`adminUsername "oidc:kim" is not known to the identity provider; give the name exactly as it has it`))
-		Expect(condition(n, "Stalled")()).To(Equal("True UnknownUser"))
-		Expect(gone(bareNamespace("app-stranger"))()).To(BeTrue())
+		Create(n)
+		Eventually(Ready(n)).Should(Equal("False UnknownUser"))
+		Expect(Message(n, "AdminVerified")).To(Equal(`adminUsername "oidc:kim" is not known to the identity provider; give the name exactly as it has it`))
+		Expect(Condition(n, "Stalled")()).To(Equal("True UnknownUser"))
+		Expect(Gone(bareNamespace("app-stranger"))()).To(Succeed())
 		d.server.AddUser("kim")
-		lookAgain(n, "kim joined")
-		ready(n)
+		Poke(n)
+		AwaitReady(n)
 	})
 
 	It("keeps the namespace when an unknown user is put in the place of a known one", func() {
 		n := created(team("replaced"))
-		change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.AdminUsername = "nobody" })
-		Eventually(condition(n, "Ready")).Should(Equal("False UnknownUser"))
+		Change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.AdminUsername = "nobody" })
+		Eventually(Ready(n)).Should(Equal("False UnknownUser"))
 		Expect(bindingOf(n).Subjects[0].Name).To(Equal("sam"))
 		Expect(n.Status.Phase).To(Equal(v1alpha1.PhaseCreated))
-		change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.AdminUsername = "oidc:sam" })
-		ready(n)
+		Change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.AdminUsername = "oidc:sam" })
+		AwaitReady(n)
 		Expect(bindingOf(n).Subjects[0].Name).To(Equal("oidc:sam"))
 	})
 
 	It("gets the namespace while the directory is down, and is asked for again", func() {
 		d.line.cut()
 		n := created(team("unasked-loop"))
-		Expect(condition(n, "AdminVerified")()).To(Equal("Unknown IdentityUnreachable"))
-		Expect(message(n, "AdminVerified")).To(Equal(unanswered))
+		Expect(Condition(n, "AdminVerified")()).To(Equal("Unknown IdentityUnreachable"))
+		Expect(Message(n, "AdminVerified")).To(Equal(unanswered))
 		d.line.mend()
-		lookAgain(n, "it is back")
-		Eventually(condition(n, "AdminVerified")).Should(Equal("True Done"))
+		Poke(n)
+		Eventually(Condition(n, "AdminVerified")).Should(Equal("True Done"))
 	})
 })

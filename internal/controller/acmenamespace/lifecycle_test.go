@@ -31,6 +31,7 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 func amounts(pairs ...string) corev1.ResourceList {
@@ -64,21 +65,8 @@ func seed(name string) *v1alpha1.AcmeNamespace {
 	objects, err := testenv.ReadObjects("testdata/seeds/" + name + ".yaml")
 	Expect(err).NotTo(HaveOccurred())
 	Expect(objects).To(HaveLen(1))
-	Expect(admin.Create(ctx, objects[0])).To(Succeed())
+	Create(objects[0])
 	return in("", objects[0].GetName(), &v1alpha1.AcmeNamespace{})
-}
-
-// quotasOf lists the names of the quotas in the namespace of an AcmeNamespace.
-func quotasOf(n *v1alpha1.AcmeNamespace) func() []string {
-	return func() []string {
-		list := &corev1.ResourceQuotaList{}
-		Expect(admin.List(ctx, list, client.InNamespace(n.Spec.NamespaceName))).To(Succeed())
-		var names []string
-		for _, q := range list.Items {
-			names = append(names, q.Name)
-		}
-		return names
-	}
 }
 
 var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
@@ -86,12 +74,12 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 		op   *testenv.Operator
 		told = &ledger{}
 	)
-	BeforeAll(func() { op = startOperator(func(o *operator.Options) { o.Ledger = told }) })
+	BeforeAll(func() { op = StartOperator(func(o *operator.Options) { o.Ledger = told }) })
 
 	Describe("of the manifests that users have", func() {
 		It("minimal: a namespace with its administrator, and the tier dev", func() {
 			n := seed("acmenamespace-minimal")
-			ready(n)
+			AwaitReady(n)
 			Expect(n.Spec.DeploymentTier).To(BeEquivalentTo("dev"))
 			Expect(n.Status.Phase).To(Equal(v1alpha1.PhaseCreated))
 			ns := namespaceOf(n)
@@ -109,13 +97,13 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 
 		It("dev: a quota named dev; changed to prod it is named prod, and dev's is gone", func() {
 			n := seed("acmenamespace-dev")
-			ready(n)
+			AwaitReady(n)
 			Expect(in("app-z", "dev", &corev1.ResourceQuota{}).Spec.Hard).To(beAmounts("cpu", "5", "memory", "10Gi", "pods", "10"))
 			Expect(n.Status.DeletionPolicy).To(Equal(v1alpha1.DeletionDelete))
 
-			change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.DeploymentTier = "prod" })
-			ready(n)
-			Eventually(quotasOf(n)).Should(Equal([]string{"prod"}))
+			Change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.DeploymentTier = "prod" })
+			AwaitReady(n)
+			Eventually(quotas).WithArguments("app-z").Should(Equal([]string{"prod"}))
 			Expect(in("app-z", "prod", &corev1.ResourceQuota{}).Spec.Hard).To(beAmounts("cpu", "500", "memory", "200Gi", "pods", "100"))
 			Expect(namespaceOf(n).Labels).To(HaveKeyWithValue("pod-security.kubernetes.io/enforce", "restricted"))
 			Expect(n.Status.DeletionPolicy).To(Equal(v1alpha1.DeletionRetain))
@@ -123,21 +111,21 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 
 		It("finalizer: billing is told first; only then the namespace goes and the finalizer is taken off", func() {
 			n := seed("acmenamespace-finalizer")
-			ready(n)
+			AwaitReady(n)
 			Expect(n.Finalizers).To(Equal([]string{finalizer}))
 			ns := namespaceOf(n)
 			told.answer(errBilling)
-			remove(n)
-			Eventually(condition(n, "BillingReleased")).Should(Equal("False BillingFailed"))
-			Expect(reload(ns)).To(Succeed())
+			Remove(n)
+			Eventually(Condition(n, "BillingReleased")).Should(Equal("False BillingFailed"))
+			Expect(Reload(ns)).To(Succeed())
 			Expect(ns.DeletionTimestamp).To(BeNil())
 
 			told.answer(nil)
-			Eventually(condition(n, "NamespaceReleased")).Should(Equal("False NamespaceTerminating"))
-			Expect(condition(n, "BillingReleased")()).To(Equal("True Done"))
+			Eventually(Condition(n, "NamespaceReleased")).Should(Equal("False NamespaceTerminating"))
+			Expect(Condition(n, "BillingReleased")()).To(Equal("True Done"))
 			heard := len(told.Of(n)())
-			Eventually(gone(n)).Should(BeTrue())
-			Expect(gone(ns)()).To(BeTrue(), "the finalizer stays until the namespace is gone")
+			Eventually(Gone(n)).Should(Succeed())
+			Expect(Gone(ns)()).To(Succeed(), "the finalizer stays until the namespace is gone")
 			Expect(told.Of(n)()).To(HaveLen(heard), "it is not told again while the namespace goes")
 		})
 	})
@@ -145,14 +133,14 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 	It("reports what the quota controller counts", func() {
 		n := created(team("counting"))
 		Eventually(func(g Gomega) {
-			g.Expect(reload(n)).To(Succeed())
+			g.Expect(Reload(n)).To(Succeed())
 			g.Expect(n.Status.Quota).NotTo(BeNil())
 			g.Expect(n.Status.Quota.Hard).To(beAmounts("cpu", "5", "memory", "10Gi", "pods", "10"))
 			g.Expect(n.Status.Quota.Used).To(beAmounts("cpu", "0", "memory", "0", "pods", "0"))
 		}).Should(Succeed())
-		create(pod("app-counting", "one"))
+		Create(pod("app-counting", "one"))
 		Eventually(func(g Gomega) {
-			g.Expect(reload(n)).To(Succeed())
+			g.Expect(Reload(n)).To(Succeed())
 			g.Expect(n.Status.Quota.Used).To(beAmounts("cpu", "100m", "memory", "128Mi", "pods", "1"))
 		}).Should(Succeed(), "a plain pod is admitted, with the defaults of the limit range")
 	})
@@ -163,11 +151,11 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 		}))
 		rq := in("app-own-quota", "dev", &corev1.ResourceQuota{})
 		Expect(rq.Spec.Hard).To(beAmounts("cpu", "8", "memory", "10Gi", "pods", "10", "requests.storage", "100Gi", "count/jobs.batch", "3"))
-		change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.Quota = amounts("cpu", "6") })
-		ready(n)
+		Change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.Quota = amounts("cpu", "6") })
+		AwaitReady(n)
 		Expect(in("app-own-quota", "dev", rq).Spec.Hard).To(beAmounts("cpu", "6", "memory", "10Gi", "pods", "10"))
-		change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.Quota = nil })
-		ready(n)
+		Change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.Quota = nil })
+		AwaitReady(n)
 		Expect(in("app-own-quota", "dev", rq).Spec.Hard).To(beAmounts("cpu", "5", "memory", "10Gi", "pods", "10"))
 	})
 
@@ -177,21 +165,21 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 		}))
 		ns := namespaceOf(n)
 		Expect(ns.Labels).To(And(HaveKeyWithValue("team", "a"), HaveKeyWithValue("empty", "")))
-		change(ns, func(ns *corev1.Namespace) { ns.Labels["somebody"] = "else" })
-		change(n, func(n *v1alpha1.AcmeNamespace) {
+		Change(ns, func(ns *corev1.Namespace) { ns.Labels["somebody"] = "else" })
+		Change(n, func(n *v1alpha1.AcmeNamespace) {
 			n.Spec.Labels = map[string]v1alpha1.LabelValue{"example.org/cost": "4711"}
 		})
-		ready(n)
+		AwaitReady(n)
 		Expect(namespaceOf(n).Labels).To(And(HaveKeyWithValue("example.org/cost", "4711"), HaveKeyWithValue("somebody", "else"),
 			Not(HaveKey("team")), Not(HaveKey("empty"))))
 	})
 
 	It("follows its administrator from the label to the annotation and back", func() {
 		n := created(team("admins"))
-		change(n, func(n *v1alpha1.AcmeNamespace) {
+		Change(n, func(n *v1alpha1.AcmeNamespace) {
 			n.Spec.AdminUsername, n.Spec.AdminGroups = "CN=kim,OU=x", []string{"oidc:ops"}
 		})
-		ready(n)
+		AwaitReady(n)
 		ns := namespaceOf(n)
 		Expect(ns.Labels).NotTo(HaveKey("admin"))
 		Expect(ns.Annotations).To(HaveKeyWithValue("admin", "CN=kim,OU=x"))
@@ -199,8 +187,8 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 			rbacv1.Subject{APIGroup: "rbac.authorization.k8s.io", Kind: "User", Name: "CN=kim,OU=x"},
 			rbacv1.Subject{APIGroup: "rbac.authorization.k8s.io", Kind: "Group", Name: "oidc:ops"}))
 
-		change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.AdminUsername, n.Spec.AdminGroups = "kim", nil })
-		ready(n)
+		Change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.AdminUsername, n.Spec.AdminGroups = "kim", nil })
+		AwaitReady(n)
 		ns = namespaceOf(n)
 		Expect(ns.Labels).To(HaveKeyWithValue("admin", "kim"))
 		Expect(ns.Annotations).NotTo(HaveKey("admin"))
@@ -228,9 +216,9 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 			s.Quota = amounts("cpu", "8000m", "memory", "2048Mi", "requests.storage", "0.5Ti", "services.nodeports", "0")
 			s.Labels = map[string]v1alpha1.LabelValue{"empty": "", "team": "a"}
 		}))
-		Eventually(func() *v1alpha1.QuotaStatus { _ = reload(n); return n.Status.Quota }).ShouldNot(BeNil())
+		Eventually(func() *v1alpha1.QuotaStatus { _ = Reload(n); return n.Status.Quota }).ShouldNot(BeNil())
 		op.Wire.Forget()
-		change(n, func(n *v1alpha1.AcmeNamespace) { n.Annotations = map[string]string{"look": "again"} })
+		Change(n, func(n *v1alpha1.AcmeNamespace) { n.Annotations = map[string]string{"look": "again"} })
 		Consistently(func() []testenv.Write {
 			return op.Wire.Writes(func(w testenv.Write) bool { return w.For("quiet") || w.For("app-quiet") })
 		}).Should(BeEmpty())
@@ -238,43 +226,43 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 
 	It("says each turn of its fate in an event", func() {
 		n := created(team("eventful"))
-		Eventually(eventsOf(n)).Should(ContainElement("Normal Ready"))
-		change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.Quota = amounts("cpus", "1") })
-		Eventually(eventsOf(n)).Should(ContainElement("Warning QuotaInvalid"))
+		Eventually(EventsOf(n)).Should(ContainElement(HavePrefix("Normal Ready: ")))
+		Change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.Quota = amounts("cpus", "1") })
+		Eventually(EventsOf(n)).Should(ContainElement(HavePrefix("Warning QuotaInvalid: ")))
 	})
 
 	It("goes through its phases", func() {
 		stuck := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.For("app-phases") }})
 		n := team("phases", retained)
-		create(n)
+		Create(n)
 		phase := func() v1alpha1.Phase {
-			_ = reload(n)
+			_ = Reload(n)
 			return n.Status.Phase
 		}
 		Eventually(phase).Should(Equal(v1alpha1.PhaseCreationInProgress))
 		stuck.Heal()
-		ready(n)
+		AwaitReady(n)
 		Expect(phase()).To(Equal(v1alpha1.PhaseCreated))
 
-		change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.Quota = amounts("cpus", "1") })
-		Eventually(condition(n, "Ready")).Should(Equal("False QuotaInvalid"))
+		Change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.Quota = amounts("cpus", "1") })
+		Eventually(Ready(n)).Should(Equal("False QuotaInvalid"))
 		Expect(phase()).To(Equal(v1alpha1.PhaseCreated), "the namespace exists, whatever came after")
 
 		told.answer(errBilling)
-		remove(n)
+		Remove(n)
 		Eventually(phase).Should(Equal(v1alpha1.PhaseTerminating))
 		told.answer(nil)
-		Eventually(gone(n)).Should(BeTrue())
+		Eventually(Gone(n)).Should(Succeed())
 	})
 
 	It("says so while its namespace is going away, and has it made anew", func() {
 		n := created(team("deleted"))
 		old := namespaceOf(n)
-		remove(old)
-		Eventually(condition(n, "Ready")).Should(Equal("False NamespaceTerminating"))
-		Expect(message(n, "Admitted")).To(Equal(`the Namespace "app-deleted" is being deleted; it is made anew once it is gone`))
-		Expect(condition(n, "Stalled")()).To(Equal("none"), "nobody has to do anything")
-		ready(n)
+		Remove(old)
+		Eventually(Ready(n)).Should(Equal("False NamespaceTerminating"))
+		Expect(Message(n, "Admitted")).To(Equal(`the Namespace "app-deleted" is being deleted; it is made anew once it is gone`))
+		Expect(Condition(n, "Stalled")()).To(Equal("none"), "nobody has to do anything")
+		AwaitReady(n)
 		Expect(namespaceOf(n).UID).NotTo(Equal(old.UID))
 		Expect(namespaceOf(n).UID).To(Equal(n.Status.NamespaceUID))
 		bindingOf(n)
@@ -289,13 +277,9 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 			if name != "app-drift" {
 				o.SetNamespace("app-drift")
 			}
-			Eventually(func(g Gomega) { // the controller of ResourceQuotas writes, too
-				g.Expect(reload(o)).To(Succeed())
-				spoil()
-				g.Expect(admin.Update(ctx, o)).To(Succeed())
-			}).Should(Succeed())
+			Change(o, func(client.Object) { spoil() })
 			Eventually(func(g Gomega) {
-				g.Expect(reload(o)).To(Succeed())
+				g.Expect(Reload(o)).To(Succeed())
 				restored(g)
 			}).Should(Succeed())
 		},
@@ -332,11 +316,11 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 		DescribeTable("makes anew", func(o client.Object, name string) {
 			o.SetName(name)
 			o.SetNamespace("app-drift")
-			Expect(reload(o)).To(Succeed())
+			Expect(Reload(o)).To(Succeed())
 			was := o.GetUID()
-			remove(o)
+			Remove(o)
 			Eventually(func(g Gomega) {
-				g.Expect(reload(o)).To(Succeed())
+				g.Expect(Reload(o)).To(Succeed())
 				g.Expect(o.GetUID()).NotTo(Equal(was))
 			}).Should(Succeed())
 		},
@@ -349,7 +333,7 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 
 		It("replaces a binding to another role, which cannot be changed", func() {
 			rb := bindingOf(n)
-			remove(rb)
+			Remove(rb)
 			foreign := &rbacv1.RoleBinding{
 				ObjectMeta: metav1.ObjectMeta{Name: "namespace-admin", Namespace: "app-drift"},
 				RoleRef:    rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "cluster-admin"},
@@ -357,12 +341,12 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 			}
 			// The operator makes its own anew at once: this is who is faster.
 			Eventually(func(g Gomega) {
-				_ = admin.Delete(ctx, rb.DeepCopy())
+				_ = Admin.Delete(ctx, rb.DeepCopy())
 				foreign.ResourceVersion = ""
-				g.Expect(admin.Create(ctx, foreign)).To(Succeed())
+				g.Expect(Admin.Create(ctx, foreign)).To(Succeed())
 			}).Should(Succeed())
 			Eventually(func(g Gomega) {
-				g.Expect(reload(rb)).To(Succeed())
+				g.Expect(Reload(rb)).To(Succeed())
 				g.Expect(rb.RoleRef.Name).To(Equal("namespace-admin"))
 				g.Expect(rb.Subjects).To(ConsistOf(person("sam")))
 			}).Should(Succeed())

@@ -28,22 +28,23 @@ import (
 
 	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 var _ = Describe("Many", func() {
 	It("watchers and twenty changes of the leader restart nothing", func() {
 		const watchers, changes = 100, 20
-		ns := namespace()
-		create(configMap(ns, "config", "k", "v"))
-		op := startOperator()
+		ns := Namespace()
+		Create(configMap(ns, "config", "k", "v"))
+		op := StartOperator()
 		for i := range watchers {
 			app := fmt.Sprint("app-", i)
-			create(deployment(ns, app, app))
-			create(watcher(ns, app, app))
+			Create(deployment(ns, app, app))
+			Create(watcher(ns, app, app))
 		}
 		list := &v1alpha1.ConfigWatcherList{}
 		Eventually(func() int {
-			Expect(admin.List(ctx, list, client.InNamespace(ns))).To(Succeed())
+			Expect(Admin.List(ctx, list, client.InNamespace(ns))).To(Succeed())
 			n := 0
 			for _, w := range list.Items {
 				n += len(w.Status.Observed)
@@ -55,11 +56,11 @@ var _ = Describe("Many", func() {
 		for range changes {
 			op.Restart()
 		}
-		Expect(admin.Get(ctx, client.ObjectKey{Namespace: ns, Name: "app-99"}, last)).To(Succeed())
-		poke(last) // its spec changes; by then every other one has had its turn in one of the lives before
+		Expect(Admin.Get(ctx, client.ObjectKey{Namespace: ns, Name: "app-99"}, last)).To(Succeed())
+		rerun(last) // its spec changes; by then every other one has had its turn in one of the lives before
 		Expect(op.Wire.Writes(func(w testenv.Write) bool { return w.Path != "namespaces/"+ns+"/configwatchers/app-99/status" })).To(BeEmpty())
 		deployments := &appsv1.DeploymentList{}
-		Expect(admin.List(ctx, deployments, client.InNamespace(ns))).To(Succeed())
+		Expect(Admin.List(ctx, deployments, client.InNamespace(ns))).To(Succeed())
 		Expect(deployments.Items).To(HaveLen(watchers))
 		for _, d := range deployments.Items {
 			Expect(d.Generation).To(Equal(int64(1)))
@@ -68,7 +69,7 @@ var _ = Describe("Many", func() {
 		By("changing what all of them watch")
 		set(&corev1.ConfigMap{ObjectMeta: configMap(ns, "config").ObjectMeta, Data: map[string]string{}}, "k", "w")
 		Eventually(func() map[int64]int {
-			Expect(admin.List(ctx, deployments, client.InNamespace(ns))).To(Succeed())
+			Expect(Admin.List(ctx, deployments, client.InNamespace(ns))).To(Succeed())
 			generations := map[int64]int{}
 			for _, d := range deployments.Items {
 				generations[d.Generation]++
@@ -79,26 +80,26 @@ var _ = Describe("Many", func() {
 
 	It("workloads of one watcher restart once each", func() {
 		const workloads = 500
-		ns := namespace()
-		cm := create(configMap(ns, "config", "k", "v"))
+		ns := Namespace()
+		cm := Create(configMap(ns, "config", "k", "v"))
 		var made sync.WaitGroup
 		for n := range 10 {
 			made.Go(func() {
 				defer GinkgoRecover()
 				for i := range workloads / 10 {
-					create(deployment(ns, fmt.Sprintf("d-%d-%d", n, i), "web"))
+					Create(deployment(ns, fmt.Sprintf("d-%d-%d", n, i), "web"))
 				}
 			})
 		}
 		made.Wait()
-		startOperator()
+		StartOperator()
 		w := watching(watcher(ns, "w", "web"))
 		set(cm, "k", "w")
 		Eventually(restarts(w), "120s").Should(Equal(int64(1)))
 		Expect(w.Status.Workloads).To(HaveLen(workloads))
 		Expect(w.Status.History[0].Message).To(Equal("500 workloads"))
 		deployments := &appsv1.DeploymentList{}
-		Expect(admin.List(ctx, deployments, client.InNamespace(ns))).To(Succeed())
+		Expect(Admin.List(ctx, deployments, client.InNamespace(ns))).To(Succeed())
 		for _, d := range deployments.Items {
 			Expect(d.Generation).To(Equal(int64(2)))
 		}

@@ -33,8 +33,8 @@ import (
 
 	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
-	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 // ownedPod is a pod of a controller that is no workload that we know.
@@ -46,12 +46,12 @@ func ownedPod(ns, name, app string) *corev1.Pod {
 	return p
 }
 
-// gone tells whether the very pod that was created is away or going.
-func gone(p *corev1.Pod) func() bool {
+// away tells whether the very pod that was created is away or going.
+func away(p *corev1.Pod) func() bool {
 	uid := p.UID
 	return func() bool {
 		live := &corev1.Pod{}
-		err := admin.Get(ctx, client.ObjectKeyFromObject(p), live)
+		err := Admin.Get(ctx, client.ObjectKeyFromObject(p), live)
 		return apierrors.IsNotFound(err) || err == nil && (live.UID != uid || live.DeletionTimestamp != nil)
 	}
 }
@@ -60,12 +60,12 @@ func gone(p *corev1.Pod) func() bool {
 func runningPod(p *corev1.Pod) *corev1.Pod {
 	GinkgoHelper()
 	Eventually(func() error {
-		return admin.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: "default"}, &corev1.ServiceAccount{})
+		return Admin.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: "default"}, &corev1.ServiceAccount{})
 	}).Should(Succeed())
-	create(p)
+	Create(p)
 	p.Status.Phase = corev1.PodRunning
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
-	Expect(admin.Status().Update(ctx, p)).To(Succeed())
+	Expect(Admin.Status().Update(ctx, p)).To(Succeed())
 	return p
 }
 
@@ -76,57 +76,57 @@ func strategy(s common.RestartStrategy) func(*v1alpha1.ConfigWatcherSpec) {
 var _ = Describe("Pods", Ordered, func() {
 	var ns string
 
-	BeforeAll(func() { startOperator() })
-	BeforeEach(func() { ns = namespace() })
+	BeforeAll(func() { StartOperator() })
+	BeforeEach(func() { ns = Namespace() })
 
 	It("of an owner that we do not know are evicted, those without one are left alone", func() {
-		cm := create(configMap(ns, "config", "k", "v"))
+		cm := Create(configMap(ns, "config", "k", "v"))
 		owned, bare, other := runningPod(ownedPod(ns, "owned", "web")), runningPod(pod(ns, "bare", "web")), runningPod(ownedPod(ns, "other", "other"))
 		w := watching(watcher(ns, "w", "web"))
 		set(cm, "k", "w")
 		Eventually(restarts(w)).Should(Equal(int64(1)))
-		Expect(gone(owned)()).To(BeTrue())
-		Expect(gone(bare)()).To(BeFalse())
-		Expect(gone(other)()).To(BeFalse())
+		Expect(away(owned)()).To(BeTrue())
+		Expect(away(bare)()).To(BeFalse())
+		Expect(away(other)()).To(BeFalse())
 		Expect(w.Status.History[0].Message).To(Equal("0 workloads, 1 pod; 1 pod without a controller left alone"))
-		Eventually(eventsOf(owned)).Should(ContainElement(HavePrefix("Restarted: ConfigMap/config: k changed")))
+		Eventually(EventsOf(owned)).Should(ContainElement(HavePrefix("Normal Restarted: ConfigMap/config: k changed")))
 	})
 
 	It("are all deleted with the strategy Delete, and their successors are not", func() {
-		cm := create(configMap(ns, "config", "k", "v"))
-		d := create(deployment(ns, "d", "web"))
+		cm := Create(configMap(ns, "config", "k", "v"))
+		d := Create(deployment(ns, "d", "web"))
 		one, two := runningPod(pod(ns, "one", "web")), runningPod(ownedPod(ns, "two", "web"))
 		w := watching(watcher(ns, "w", "web", strategy(common.RestartDelete)))
 		set(cm, "k", "w")
 		Eventually(restarts(w)).Should(Equal(int64(1)))
-		Expect(gone(one)()).To(BeTrue())
-		Expect(gone(two)()).To(BeTrue())
+		Expect(away(one)()).To(BeTrue())
+		Expect(away(two)()).To(BeTrue())
 		Expect(marks(d)).To(BeEmpty())
-		Eventually(func() error { return admin.Create(ctx, pod(ns, "one", "web")) }).Should(Succeed())
-		poke(w)
+		Eventually(func() error { return Admin.Create(ctx, pod(ns, "one", "web")) }).Should(Succeed())
+		rerun(w)
 		again := &corev1.Pod{}
-		Expect(admin.Get(ctx, client.ObjectKey{Namespace: ns, Name: "one"}, again)).To(Succeed())
+		Expect(Admin.Get(ctx, client.ObjectKey{Namespace: ns, Name: "one"}, again)).To(Succeed())
 		Expect(again.DeletionTimestamp).To(BeNil())
 	})
 
 	It("wait with a condition while a PodDisruptionBudget allows none to go", func() {
-		cm := create(configMap(ns, "config", "k", "v"))
+		cm := Create(configMap(ns, "config", "k", "v"))
 		p := runningPod(pod(ns, "p", "web"))
 		none := intstr.FromInt32(0)
-		budget := create(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "b"}, Spec: policyv1.PodDisruptionBudgetSpec{
+		budget := Create(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "b"}, Spec: policyv1.PodDisruptionBudgetSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}, MaxUnavailable: &none,
 		}})
 		budget.Status.ObservedGeneration = budget.Generation // by the disruption controller, which does not run
-		Expect(admin.Status().Update(ctx, budget)).To(Succeed())
+		Expect(Admin.Status().Update(ctx, budget)).To(Succeed())
 		w := watching(watcher(ns, "w", "web", strategy(common.RestartEvict)))
 		set(cm, "k", "w")
-		Eventually(condition(w, "UpToDate")).Should(Equal("False DisruptionBudget"))
+		Eventually(Condition(w, "UpToDate")).Should(Equal("False DisruptionBudget"))
 		Expect(w.Status.Pending.Reason).To(Equal("Evicting"))
-		Expect(gone(p)()).To(BeFalse())
-		remove(budget)
+		Expect(away(p)()).To(BeFalse())
+		Remove(budget)
 		Eventually(restarts(w)).Should(Equal(int64(1)))
-		Expect(gone(p)()).To(BeTrue())
-		Eventually(ready(w)).Should(Equal("True Ready"))
+		Expect(away(p)()).To(BeTrue())
+		AwaitReady(w)
 	})
 })
 
@@ -137,22 +137,21 @@ var _ = Describe("A fault", Ordered, func() {
 	)
 
 	BeforeAll(func() {
-		file := testenv.ConfigFile(GinkgoT(), "apiVersion: config.acme.com/v1alpha1\nkind: PlatformOperatorConfig\nconfigWatcher: {retryMax: 1s}\n")
-		op = startOperator(func(o *operator.Options) { o.ConfigFile = file })
+		op = StartOperator(Configured("configWatcher: {retryMax: 1s}"))
 	})
-	BeforeEach(func() { ns = namespace() })
+	BeforeEach(func() { ns = Namespace() })
 
 	It("of one workload does not keep the next one from its restart, nor restart any twice", func() {
-		cm := create(configMap(ns, "config", "k", "v"))
+		cm := Create(configMap(ns, "config", "k", "v"))
 		var all []*appsv1.Deployment
 		for _, name := range []string{"a", "b", "c"} {
-			all = append(all, create(deployment(ns, name, "web")))
+			all = append(all, Create(deployment(ns, name, "web")))
 		}
 		w := watching(watcher(ns, "w", "web"))
 		refuse := op.Wire.Inject(testenv.Fault{Match: func(x testenv.Write) bool { return x.Path == "namespaces/"+ns+"/deployments/a" }})
 		set(cm, "k", "w")
 		Eventually(func() int { return len(marks(all[1])) + len(marks(all[2])) }).Should(Equal(2))
-		Eventually(condition(w, "UpToDate")).Should(Equal("False RestartRefused"))
+		Eventually(Condition(w, "UpToDate")).Should(Equal("False RestartRefused"))
 		Expect(w.Status.History[0].Outcome).To(Equal(common.OutcomeRefused))
 		Expect(w.Status.History[0].Message).To(ContainSubstring("refused: Deployment/a"))
 		Eventually(refuse.Tripped).Should(BeNumerically(">", 3))
@@ -175,8 +174,8 @@ var _ = Describe("A fault", Ordered, func() {
 		}
 		var worlds []world
 		for n := range 7 {
-			ns := namespace()
-			x := world{cm: create(configMap(ns, "config", "k", "v")), p: runningPod(ownedPod(ns, "p", "web"))}
+			ns := Namespace()
+			x := world{cm: Create(configMap(ns, "config", "k", "v")), p: runningPod(ownedPod(ns, "p", "web"))}
 			x.w = watching(watcher(ns, "w", "web"))
 			if n > 0 {
 				x.f = op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.For(ns) }, First: n, Count: 1, Lost: lost})
@@ -189,7 +188,7 @@ var _ = Describe("A fault", Ordered, func() {
 		tripped := 0
 		for _, x := range worlds {
 			Eventually(restarts(x.w)).Should(Equal(int64(1)))
-			Expect(gone(x.p)()).To(BeTrue())
+			Expect(away(x.p)()).To(BeTrue())
 			Expect(op.Wire.Writes(func(w testenv.Write) bool {
 				return w.Path == "namespaces/"+x.p.Namespace+"/pods/p/eviction" && w.Code/100 == 2
 			})).To(HaveLen(1))
@@ -207,16 +206,16 @@ var _ = Describe("A fault", Ordered, func() {
 var _ = Describe("What cannot be right", Ordered, func() {
 	var ns string
 
-	BeforeAll(func() { startOperator() })
-	BeforeEach(func() { ns = namespace() })
+	BeforeAll(func() { StartOperator() })
+	BeforeEach(func() { ns = Namespace() })
 
 	DescribeTable("is refused by name", func(namespace string) {
 		name := "refused-" + fmt.Sprint(time.Now().UnixNano())
-		w := create(watcher(namespace, name, "web"))
-		DeferCleanup(func() { remove(w) })
-		Eventually(condition(w, "Admitted")).Should(Equal("False ProtectedNamespace"))
-		Expect(ready(w)()).To(Equal("False ProtectedNamespace"))
-		Expect(message(w, "Admitted")).To(ContainSubstring(namespace))
+		w := Create(watcher(namespace, name, "web"))
+		DeferCleanup(func() { Remove(w) })
+		Eventually(Condition(w, "Admitted")).Should(Equal("False ProtectedNamespace"))
+		Expect(Ready(w)()).To(Equal("False ProtectedNamespace"))
+		Expect(Message(w, "Admitted")).To(ContainSubstring(namespace))
 		Expect(w.Status.Observed).To(BeEmpty())
 	},
 		Entry("in kube-system", "kube-system"),
@@ -224,40 +223,40 @@ var _ = Describe("What cannot be right", Ordered, func() {
 	)
 
 	It("is a window that never opens", func() {
-		w := create(watcher(ns, "w", "web", func(s *v1alpha1.ConfigWatcherSpec) {
+		w := Create(watcher(ns, "w", "web", func(s *v1alpha1.ConfigWatcherSpec) {
 			s.Restart.Windows = []common.RestartWindow{{Schedule: "0 0 30 2 *", Duration: *at(time.Hour)}}
 		}))
-		Eventually(ready(w)).Should(Equal("False WindowNeverOpens"))
-		Expect(message(w, "Admitted")).To(ContainSubstring("restart.windows[0]"))
-		create(configMap(ns, "config", "k", "v"))
-		change(w, func(w *v1alpha1.ConfigWatcher) { w.Spec.Restart.Windows[0].Schedule = "0 0 29 2 *" })
-		Eventually(ready(w)).Should(Equal("True Ready"))
+		Eventually(Ready(w)).Should(Equal("False WindowNeverOpens"))
+		Expect(Message(w, "Admitted")).To(ContainSubstring("restart.windows[0]"))
+		Create(configMap(ns, "config", "k", "v"))
+		Change(w, func(w *v1alpha1.ConfigWatcher) { w.Spec.Restart.Windows[0].Schedule = "0 0 29 2 *" })
+		AwaitReady(w)
 	})
 
 	It("is a window without a schedule or in no time zone", func() {
-		w := create(watcher(ns, "w", "web", func(s *v1alpha1.ConfigWatcherSpec) {
+		w := Create(watcher(ns, "w", "web", func(s *v1alpha1.ConfigWatcherSpec) {
 			s.Restart.Windows = []common.RestartWindow{{Schedule: "always", Duration: *at(time.Hour)}}
 		}))
-		Eventually(ready(w)).Should(Equal("False InvalidWindow"))
-		change(w, func(w *v1alpha1.ConfigWatcher) {
+		Eventually(Ready(w)).Should(Equal("False InvalidWindow"))
+		Change(w, func(w *v1alpha1.ConfigWatcher) {
 			w.Spec.Restart.Windows[0].Schedule, w.Spec.Restart.Windows[0].TimeZone = "0 0 * * *", "Mars/Olympus"
 		})
-		Eventually(ready(w)).Should(Equal("False InvalidWindow"))
-		Expect(message(w, "Admitted")).To(ContainSubstring("Mars/Olympus"))
+		Eventually(Ready(w)).Should(Equal("False InvalidWindow"))
+		Expect(Message(w, "Admitted")).To(ContainSubstring("Mars/Olympus"))
 	})
 
 	It("is a restart outside of the window: it waits, and says until when", func() {
-		cm := create(configMap(ns, "config", "k", "v"))
-		d := create(deployment(ns, "d", "web"))
+		cm := Create(configMap(ns, "config", "k", "v"))
+		d := Create(deployment(ns, "d", "web"))
 		far := time.Now().UTC().Add(12 * time.Hour)
 		w := watching(watcher(ns, "w", "web", func(s *v1alpha1.ConfigWatcherSpec) {
 			s.Restart.Windows = []common.RestartWindow{{Schedule: fmt.Sprintf("0 %d * * *", far.Hour()), Duration: *at(time.Minute)}}
 		}))
 		set(cm, "k", "w")
-		Eventually(func() string { Expect(reload(w)).To(Succeed()); return fmt.Sprint(w.Status.Pending) }).Should(ContainSubstring("OutsideWindow"))
+		Eventually(func() string { Expect(Reload(w)).To(Succeed()); return fmt.Sprint(w.Status.Pending) }).Should(ContainSubstring("OutsideWindow"))
 		Expect(w.Status.Pending.NotBefore.UTC().Hour()).To(Equal(far.Hour()))
-		Expect(ready(w)()).To(Equal("True Ready"))
-		change(w, func(w *v1alpha1.ConfigWatcher) { w.Spec.Restart.Windows = nil })
+		Expect(Ready(w)()).To(Equal("True Ready"))
+		Change(w, func(w *v1alpha1.ConfigWatcher) { w.Spec.Restart.Windows = nil })
 		Eventually(restarts(w)).Should(Equal(int64(1)))
 		Expect(templates(d)()).To(Equal(int64(2)))
 	})
@@ -269,14 +268,14 @@ var _ = Describe("The annotation on a ConfigMap or a Secret", Ordered, func() {
 		op *testenv.Operator
 	)
 
-	BeforeAll(func() { op = startOperator() })
-	BeforeEach(func() { ns = namespace() })
+	BeforeAll(func() { op = StartOperator() })
+	BeforeEach(func() { ns = Namespace() })
 
 	It("restarts like a ConfigWatcher, and shows its status", func() {
-		d := create(deployment(ns, "d", "webapp"))
+		d := Create(deployment(ns, "d", "webapp"))
 		cm := configMap(ns, "config", "k", "v")
 		cm.Annotations = map[string]string{annotationSelector: "app=webapp"}
-		create(cm)
+		Create(cm)
 		Eventually(noted(cm)).Should(Equal("True Ready 0"))
 		set(cm, "k", "w")
 		Eventually(noted(cm)).Should(Equal("True Ready 1"))
@@ -289,34 +288,34 @@ var _ = Describe("The annotation on a ConfigMap or a Secret", Ordered, func() {
 		op.Start()
 		Eventually(noted(cm)).Should(Equal("True Ready 2"))
 		Expect(templates(d)()).To(Equal(int64(3)))
-		change(cm, func(o *corev1.ConfigMap) { o.Labels = map[string]string{"a": "b"} })
+		Change(cm, func(o *corev1.ConfigMap) { o.Labels = map[string]string{"a": "b"} })
 		op.Restart()
 		op.Wire.Forget()
 		Consistently(op.Wire.Writes).Should(BeEmpty())
 	})
 
 	It("works on Secrets and tells none of them", func() {
-		d := create(deployment(ns, "d", "webapp"))
+		d := Create(deployment(ns, "d", "webapp"))
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "s", Annotations: map[string]string{annotationSelector: "app=webapp"}}}
 		secret.StringData = map[string]string{"password": "canary-1"}
-		create(secret)
+		Create(secret)
 		Eventually(noted(secret)).Should(Equal("True Ready 0"))
-		change(secret, func(o *corev1.Secret) { o.Data["password"] = []byte("canary-2") })
+		Change(secret, func(o *corev1.Secret) { o.Data["password"] = []byte("canary-2") })
 		Eventually(noted(secret)).Should(Equal("True Ready 1"))
 		Expect(templates(d)()).To(Equal(int64(2)))
 		Expect(fmt.Sprint(secret.Annotations, d)).NotTo(ContainSubstring("canary"))
-		Eventually(eventsOf(secret)).Should(ContainElement("Restarting: Secret/s: password changed"))
+		Eventually(EventsOf(secret)).Should(ContainElement("Normal Restarting: Secret/s: password changed"))
 	})
 
 	It("is not taken from another object that it was copied from", func() {
-		d := create(deployment(ns, "d", "webapp"))
+		d := Create(deployment(ns, "d", "webapp"))
 		cm := configMap(ns, "config", "k", "v")
 		cm.Annotations = map[string]string{annotationSelector: "app=webapp"}
-		create(cm)
+		Create(cm)
 		Eventually(noted(cm)).Should(Equal("True Ready 0"))
 		duplicate := configMap(ns, "copy", "k", "other")
 		duplicate.Annotations = cm.Annotations
-		create(duplicate)
+		Create(duplicate)
 		Eventually(func() string { return noted(duplicate)() + duplicate.Annotations[annotationStatus] }).Should(
 			And(HavePrefix("True Ready 0"), ContainSubstring(string(duplicate.UID))))
 		Expect(templates(d)()).To(Equal(int64(1)))
@@ -325,9 +324,9 @@ var _ = Describe("The annotation on a ConfigMap or a Secret", Ordered, func() {
 	DescribeTable("is told when it selects nothing that can be meant", func(value string) {
 		cm := configMap(ns, "config", "k", "v")
 		cm.Annotations = map[string]string{annotationSelector: value}
-		create(cm)
+		Create(cm)
 		Eventually(noted(cm)).Should(Equal("False InvalidSelector 0"))
-		change(cm, func(o *corev1.ConfigMap) { o.Annotations[annotationSelector] = "app=webapp" })
+		Change(cm, func(o *corev1.ConfigMap) { o.Annotations[annotationSelector] = "app=webapp" })
 		Eventually(noted(cm)).Should(Equal("True Ready 0"))
 	},
 		Entry("empty", ""),
@@ -339,20 +338,19 @@ var _ = Describe("The annotation on a ConfigMap or a Secret", Ordered, func() {
 	It("does nothing in protected namespaces", func() {
 		cm := configMap("kube-system", "annotated", "k", "v")
 		cm.Annotations = map[string]string{annotationSelector: "app=webapp"}
-		create(cm)
-		DeferCleanup(func() { remove(cm) })
+		Create(cm)
+		DeferCleanup(func() { Remove(cm) })
 		Eventually(noted(cm)).Should(Equal("False ProtectedNamespace 0"))
 	})
 })
 
 var _ = Describe("The switch for annotations", func() {
 	It("turns them off", func() {
-		file := testenv.ConfigFile(GinkgoT(), "apiVersion: config.acme.com/v1alpha1\nkind: PlatformOperatorConfig\nconfigWatcher: {annotations: Disabled}\n")
-		startOperator(func(o *operator.Options) { o.ConfigFile = file })
-		ns := namespace()
+		StartOperator(Configured("configWatcher: {annotations: Disabled}"))
+		ns := Namespace()
 		cm := configMap(ns, "config", "k", "v")
 		cm.Annotations = map[string]string{annotationSelector: "app=webapp"}
-		create(cm)
+		Create(cm)
 		watching(watcher(ns, "w", "web")) // which has seen the same ConfigMap
 		Consistently(noted(cm)).Should(Equal("  0"))
 	})

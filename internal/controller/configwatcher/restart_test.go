@@ -30,20 +30,21 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 var _ = Describe("A change of content", Ordered, func() {
 	var ns string
 
-	BeforeAll(func() { startOperator() })
-	BeforeEach(func() { ns = namespace() })
+	BeforeAll(func() { StartOperator() })
+	BeforeEach(func() { ns = Namespace() })
 
 	It("restarts each workload once, and says why without the value", func() {
-		cm := create(configMap(ns, "config", "level", "the-old-value"))
+		cm := Create(configMap(ns, "config", "level", "the-old-value"))
 		targets := []client.Object{
-			create(deployment(ns, "a", "web")), create(statefulSet(ns, "b", "web")), create(daemonSet(ns, "c", "web")),
+			Create(deployment(ns, "a", "web")), Create(statefulSet(ns, "b", "web")), Create(daemonSet(ns, "c", "web")),
 		}
-		other := create(deployment(ns, "other", "other"))
+		other := Create(deployment(ns, "other", "other"))
 		w := watching(watcher(ns, "w", "web"))
 		Expect(w.Status.Observed).To(HaveLen(1))
 		Expect(w.Status.Restarts).To(BeZero())
@@ -54,7 +55,7 @@ var _ = Describe("A change of content", Ordered, func() {
 			Expect(marks(o)).To(HaveLen(1))
 			Expect(marks(o)).To(HaveKey("autoreboot.acme.com/configwatcher.w"))
 			Expect(o.GetGeneration()).To(Equal(int64(2)))
-			Eventually(eventsOf(o)).Should(ContainElement("Restarted: ConfigMap/config: level changed (configwatcher w)"))
+			Eventually(EventsOf(o)).Should(ContainElement("Normal Restarted: ConfigMap/config: level changed (configwatcher w)"))
 		}
 		Expect(marks(other)).To(BeEmpty())
 		Expect(w.Status.History).To(HaveLen(1))
@@ -63,40 +64,40 @@ var _ = Describe("A change of content", Ordered, func() {
 		Expect(w.Status.History[0].Message).To(Equal("3 workloads"))
 		Expect(w.Status.LastRestart).NotTo(BeNil())
 		Expect(fmt.Sprint(w)).NotTo(ContainSubstring("-value"))
-		poke(w)
+		rerun(w)
 		Expect(w.Status.Restarts).To(Equal(int64(1)))
 		Expect(templates(targets[0])()).To(Equal(int64(2)))
 	})
 
 	It("is no change when only metadata changes, or the object is made anew with the same content", func() {
-		cm := create(configMap(ns, "config", "k", "v"))
-		d := create(deployment(ns, "d", "web"))
+		cm := Create(configMap(ns, "config", "k", "v"))
+		d := Create(deployment(ns, "d", "web"))
 		w := watching(watcher(ns, "w", "web"))
 		was := w.Status.Observed
-		change(cm, func(o *corev1.ConfigMap) { o.Labels = map[string]string{"new": "label"} })
-		poke(w)
-		remove(cm)
-		Eventually(condition(w, "SourcesFound")).Should(Equal("False SourceMissing"))
-		Expect(message(w, "SourcesFound")).To(ContainSubstring("ConfigMap/config does not exist"))
-		create(configMap(ns, "config", "k", "v"))
-		Eventually(ready(w)).Should(Equal("True Ready"))
+		Change(cm, func(o *corev1.ConfigMap) { o.Labels = map[string]string{"new": "label"} })
+		rerun(w)
+		Remove(cm)
+		Eventually(Condition(w, "SourcesFound")).Should(Equal("False SourceMissing"))
+		Expect(Message(w, "SourcesFound")).To(ContainSubstring("ConfigMap/config does not exist"))
+		Create(configMap(ns, "config", "k", "v"))
+		AwaitReady(w)
 		Expect(w.Status.Observed).To(Equal(was))
 		Expect(templates(d)()).To(Equal(int64(1)))
 
 		By("making it anew with other content")
-		remove(cm)
-		Eventually(condition(w, "SourcesFound")).Should(Equal("False SourceMissing"))
-		create(configMap(ns, "config", "k", "other"))
+		Remove(cm)
+		Eventually(Condition(w, "SourcesFound")).Should(Equal("False SourceMissing"))
+		Create(configMap(ns, "config", "k", "other"))
 		Eventually(restarts(w)).Should(Equal(int64(1)))
 		Expect(templates(d)()).To(Equal(int64(2)))
 	})
 
 	It("takes a source that is created later as it is", func() {
-		d := create(deployment(ns, "d", "web"))
-		w := create(watcher(ns, "w", "web"))
-		Eventually(condition(w, "SourcesFound")).Should(Equal("False SourceMissing"))
-		cm := create(configMap(ns, "config", "k", "v"))
-		Eventually(ready(w)).Should(Equal("True Ready"))
+		d := Create(deployment(ns, "d", "web"))
+		w := Create(watcher(ns, "w", "web"))
+		Eventually(Condition(w, "SourcesFound")).Should(Equal("False SourceMissing"))
+		cm := Create(configMap(ns, "config", "k", "v"))
+		AwaitReady(w)
 		Expect(templates(d)()).To(Equal(int64(1)))
 		set(cm, "k", "w")
 		Eventually(restarts(w)).Should(Equal(int64(1)))
@@ -104,8 +105,8 @@ var _ = Describe("A change of content", Ordered, func() {
 	})
 
 	It("restarts for A to B and for B to A", func() {
-		cm := create(configMap(ns, "config", "k", "A"))
-		d := create(deployment(ns, "d", "web"))
+		cm := Create(configMap(ns, "config", "k", "A"))
+		d := Create(deployment(ns, "d", "web"))
 		w := watching(watcher(ns, "w", "web"))
 		set(cm, "k", "B")
 		Eventually(restarts(w)).Should(Equal(int64(1)))
@@ -115,29 +116,29 @@ var _ = Describe("A change of content", Ordered, func() {
 	})
 
 	It("counts only the keys that are named, and says which does not exist", func() {
-		cm := create(configMap(ns, "config", "a", "1", "b", "1"))
-		d := create(deployment(ns, "d", "web"))
+		cm := Create(configMap(ns, "config", "a", "1", "b", "1"))
+		d := Create(deployment(ns, "d", "web"))
 		w := watching(watcher(ns, "w", "web", func(s *v1alpha1.ConfigWatcherSpec) {
 			s.ConfigMap = ""
 			s.Sources = []v1alpha1.Source{{Kind: v1alpha1.SourceConfigMap, Name: "config", Keys: []string{"a"}}}
 		}))
 		set(cm, "b", "2")
-		poke(w)
+		rerun(w)
 		Expect(w.Status.Restarts).To(BeZero())
 		set(cm, "a", "2")
 		Eventually(restarts(w)).Should(Equal(int64(1)))
 
 		By("taking the key away and bringing it back")
-		change(cm, func(o *corev1.ConfigMap) { delete(o.Data, "a") })
-		Eventually(condition(w, "SourcesFound")).Should(Equal("False KeyMissing"))
-		Expect(message(w, "SourcesFound")).To(ContainSubstring("ConfigMap/config has no key a"))
+		Change(cm, func(o *corev1.ConfigMap) { delete(o.Data, "a") })
+		Eventually(Condition(w, "SourcesFound")).Should(Equal("False KeyMissing"))
+		Expect(Message(w, "SourcesFound")).To(ContainSubstring("ConfigMap/config has no key a"))
 		set(cm, "a", "2")
-		Eventually(ready(w)).Should(Equal("True Ready"))
+		AwaitReady(w)
 		Expect(restarts(w)()).To(Equal(int64(1)))
 
 		By("naming another key")
-		change(w, func(w *v1alpha1.ConfigWatcher) { w.Spec.Sources[0].Keys = []string{"b"} })
-		Eventually(ready(w)).Should(Equal("True Ready"))
+		Change(w, func(w *v1alpha1.ConfigWatcher) { w.Spec.Sources[0].Keys = []string{"b"} })
+		AwaitReady(w)
 		Expect(restarts(w)()).To(Equal(int64(1)))
 		set(cm, "b", "3")
 		Eventually(restarts(w)).Should(Equal(int64(2)))
@@ -147,41 +148,41 @@ var _ = Describe("A change of content", Ordered, func() {
 	It("counts binary data, immutable objects and Secrets", func() {
 		cm := configMap(ns, "config")
 		cm.BinaryData, cm.Immutable = map[string][]byte{"b": {0, 1, 0xff}}, new(true)
-		create(cm)
-		secret := create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "s"}, StringData: map[string]string{"password": "canary-1"}})
-		d := create(deployment(ns, "d", "web"))
+		Create(cm)
+		secret := Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "s"}, StringData: map[string]string{"password": "canary-1"}})
+		d := Create(deployment(ns, "d", "web"))
 		w := watching(watcher(ns, "w", "web", func(s *v1alpha1.ConfigWatcherSpec) {
 			s.Sources = []v1alpha1.Source{{Kind: v1alpha1.SourceSecret, Name: "s"}}
 		}))
-		change(secret, func(o *corev1.Secret) { o.Data["password"] = []byte("canary-2") })
+		Change(secret, func(o *corev1.Secret) { o.Data["password"] = []byte("canary-2") })
 		Eventually(restarts(w)).Should(Equal(int64(1)))
 		Expect(w.Status.History[0].Source).To(Equal("Secret/s: password"))
-		remove(cm)
-		Eventually(condition(w, "SourcesFound")).Should(Equal("False SourceMissing"))
+		Remove(cm)
+		Eventually(Condition(w, "SourcesFound")).Should(Equal("False SourceMissing"))
 		again := configMap(ns, "config")
 		again.BinaryData, again.Immutable = map[string][]byte{"b": {0, 1, 0xfe}}, new(true)
-		create(again)
+		Create(again)
 		Eventually(restarts(w)).Should(Equal(int64(2)))
 		Expect(templates(d)()).To(Equal(int64(3)))
 		Expect(fmt.Sprint(w, d)).NotTo(ContainSubstring("canary"))
 	})
 
 	It("restarts nothing when nothing is selected", func() {
-		cm := create(configMap(ns, "config", "k", "v"))
+		cm := Create(configMap(ns, "config", "k", "v"))
 		w := watching(watcher(ns, "w", "nobody"))
 		set(cm, "k", "w")
-		Eventually(func() []common.RestartRecord { Expect(reload(w)).To(Succeed()); return w.Status.History }).Should(HaveLen(1))
+		Eventually(func() []common.RestartRecord { Expect(Reload(w)).To(Succeed()); return w.Status.History }).Should(HaveLen(1))
 		Expect(w.Status.History[0].Outcome).To(Equal(common.OutcomeNothing))
 		Expect(w.Status.Restarts).To(BeZero())
 		Expect(w.Status.Pending).To(BeNil())
 	})
 
 	It("does not resume a Deployment that is paused, nor undo what others set", func() {
-		cm := create(configMap(ns, "config", "k", "v"))
+		cm := Create(configMap(ns, "config", "k", "v"))
 		d := deployment(ns, "d", "web")
 		d.Spec.Paused, d.Spec.Replicas = true, new(int32(3))
 		d.Spec.Template.Annotations = map[string]string{"kubectl.kubernetes.io/restartedAt": "earlier"}
-		create(d)
+		Create(d)
 		w := watching(watcher(ns, "w", "web"))
 		set(cm, "k", "w")
 		Eventually(restarts(w)).Should(Equal(int64(1)))
@@ -191,44 +192,44 @@ var _ = Describe("A change of content", Ordered, func() {
 		Expect(d.Spec.Template.Annotations).To(HaveKeyWithValue("kubectl.kubernetes.io/restartedAt", "earlier"))
 
 		By("restarting it by hand")
-		change(d, func(o *appsv1.Deployment) { o.Spec.Template.Annotations["kubectl.kubernetes.io/restartedAt"] = "now" })
-		poke(w)
+		Change(d, func(o *appsv1.Deployment) { o.Spec.Template.Annotations["kubectl.kubernetes.io/restartedAt"] = "now" })
+		rerun(w)
 		Expect(restarts(w)()).To(Equal(int64(1)))
 		Expect(d.Spec.Template.Annotations).To(HaveKeyWithValue("kubectl.kubernetes.io/restartedAt", "now"))
 	})
 
 	It("is told as reverted when the mark is taken away, and is not repeated", func() {
-		cm := create(configMap(ns, "config", "k", "v"))
-		d := create(deployment(ns, "d", "web"))
+		cm := Create(configMap(ns, "config", "k", "v"))
+		d := Create(deployment(ns, "d", "web"))
 		w := watching(watcher(ns, "w", "web"))
 		set(cm, "k", "w")
 		Eventually(restarts(w)).Should(Equal(int64(1)))
 		Expect(marks(d)).To(HaveLen(1))
-		change(d, func(o *appsv1.Deployment) { o.Spec.Template.Annotations = nil })
-		Eventually(condition(w, "UpToDate")).Should(Equal("False RestartReverted"))
-		Expect(message(w, "UpToDate")).To(ContainSubstring("Deployment/d"))
+		Change(d, func(o *appsv1.Deployment) { o.Spec.Template.Annotations = nil })
+		Eventually(Condition(w, "UpToDate")).Should(Equal("False RestartReverted"))
+		Expect(Message(w, "UpToDate")).To(ContainSubstring("Deployment/d"))
 		generation := d.Generation
-		poke(w)
+		rerun(w)
 		Expect(templates(d)()).To(Equal(generation))
 		Expect(marks(d)).To(BeEmpty())
 
 		By("changing the content again")
 		set(cm, "k", "x")
 		Eventually(restarts(w)).Should(Equal(int64(2)))
-		Eventually(ready(w)).Should(Equal("True Ready"))
+		AwaitReady(w)
 		Expect(marks(d)).To(HaveLen(1))
 	})
 
 	It("does not make anew a workload that is gone", func() {
-		cm := create(configMap(ns, "config", "k", "v"))
-		d := create(deployment(ns, "d", "web"))
+		cm := Create(configMap(ns, "config", "k", "v"))
+		d := Create(deployment(ns, "d", "web"))
 		w := watching(watcher(ns, "w", "web"))
-		remove(d)
+		Remove(d)
 		set(cm, "k", "w")
-		Eventually(func() []common.RestartRecord { Expect(reload(w)).To(Succeed()); return w.Status.History }).Should(HaveLen(1))
-		Expect(client.IgnoreNotFound(reload(d))).To(Succeed())
+		Eventually(func() []common.RestartRecord { Expect(Reload(w)).To(Succeed()); return w.Status.History }).Should(HaveLen(1))
+		Expect(client.IgnoreNotFound(Reload(d))).To(Succeed())
 		list := &appsv1.DeploymentList{}
-		Expect(admin.List(ctx, list, client.InNamespace(ns))).To(Succeed())
+		Expect(Admin.List(ctx, list, client.InNamespace(ns))).To(Succeed())
 		Expect(list.Items).To(BeEmpty())
 	})
 })
@@ -239,18 +240,18 @@ var _ = Describe("Restarts over time", Ordered, func() {
 		op *testenv.Operator
 	)
 
-	BeforeAll(func() { op = startOperator() })
-	BeforeEach(func() { ns = namespace() })
+	BeforeAll(func() { op = StartOperator() })
+	BeforeEach(func() { ns = Namespace() })
 
 	It("are one for ten changes within the debounce", func() {
-		cm := create(configMap(ns, "config", "k", "v"))
-		d := create(deployment(ns, "d", "web"))
+		cm := Create(configMap(ns, "config", "k", "v"))
+		d := Create(deployment(ns, "d", "web"))
 		w := watching(watcher(ns, "w", "web", func(s *v1alpha1.ConfigWatcherSpec) { s.Restart.Debounce = at(time.Hour) }))
 		marks := map[string]bool{}
 		for i := range 10 {
 			set(cm, "k", fmt.Sprint(i))
 			Eventually(func() int {
-				Expect(reload(w)).To(Succeed())
+				Expect(Reload(w)).To(Succeed())
 				if p := w.Status.Pending; p != nil {
 					Expect(p.Reason).To(Equal("Debounce"))
 					marks[p.Mark] = true
@@ -264,8 +265,8 @@ var _ = Describe("Restarts over time", Ordered, func() {
 	})
 
 	It("do not happen when the change is undone within the debounce", func() {
-		cm := create(configMap(ns, "config", "k", "A"))
-		d := create(deployment(ns, "d", "web"))
+		cm := Create(configMap(ns, "config", "k", "A"))
+		d := Create(deployment(ns, "d", "web"))
 		w := watching(watcher(ns, "w", "web", func(s *v1alpha1.ConfigWatcherSpec) { s.Restart.Debounce = at(time.Hour) }))
 		set(cm, "k", "B")
 		Eventually(restarts(w)).Should(Equal(int64(-1)))
@@ -275,8 +276,8 @@ var _ = Describe("Restarts over time", Ordered, func() {
 	})
 
 	It("are one for two watchers of one workload that fire together", func() {
-		cm := create(configMap(ns, "config", "k", "v"))
-		d := create(deployment(ns, "d", "web"))
+		cm := Create(configMap(ns, "config", "k", "v"))
+		d := Create(deployment(ns, "d", "web"))
 		debounce := func(s *v1alpha1.ConfigWatcherSpec) { s.Restart.Debounce = at(time.Hour) }
 		one, two := watching(watcher(ns, "one", "web", debounce)), watching(watcher(ns, "two", "web", debounce))
 		set(cm, "k", "w")
@@ -291,61 +292,61 @@ var _ = Describe("Restarts over time", Ordered, func() {
 	})
 
 	It("are exactly one for a change while the operator was away", func() {
-		cm := create(configMap(ns, "config", "k", "v"))
-		d := create(deployment(ns, "d", "web"))
+		cm := Create(configMap(ns, "config", "k", "v"))
+		d := Create(deployment(ns, "d", "web"))
 		w := watching(watcher(ns, "w", "web"))
 		op.Stop()
 		set(cm, "k", "w")
 		op.Start()
 		Eventually(restarts(w)).Should(Equal(int64(1)))
 		op.Restart()
-		poke(w)
+		rerun(w)
 		Expect(restarts(w)()).To(Equal(int64(1)))
 		Expect(templates(d)()).To(Equal(int64(2)))
 	})
 
 	It("are as many as maxPerHour allows, then suspended until more are allowed", func() {
-		cm := create(configMap(ns, "config", "k", "v"))
-		d := create(deployment(ns, "d", "web"))
+		cm := Create(configMap(ns, "config", "k", "v"))
+		d := Create(deployment(ns, "d", "web"))
 		w := watching(watcher(ns, "w", "web", func(s *v1alpha1.ConfigWatcherSpec) { s.Restart.MaxPerHour = 2 }))
 		for i := range 2 {
 			set(cm, "k", fmt.Sprint(i))
 			Eventually(restarts(w)).Should(Equal(int64(i + 1)))
 		}
 		set(cm, "k", "more")
-		Eventually(ready(w)).Should(Equal("False Suspended"))
+		Eventually(Ready(w)).Should(Equal("False Suspended"))
 		Expect(w.Status.Pending.Reason).To(Equal("Suspended"))
 		Expect(w.Status.Pending.NotBefore).NotTo(BeNil())
 		op.Restart()
-		poke(w)
+		rerun(w)
 		Expect(templates(d)()).To(Equal(int64(3)))
-		change(w, func(w *v1alpha1.ConfigWatcher) { w.Spec.Restart.MaxPerHour = 3 })
+		Change(w, func(w *v1alpha1.ConfigWatcher) { w.Spec.Restart.MaxPerHour = 3 })
 		Eventually(restarts(w)).Should(Equal(int64(3)))
-		Eventually(ready(w)).Should(Equal("True Ready"))
+		AwaitReady(w)
 	})
 
 	It("are told and not done in a dry run", func() {
-		cm := create(configMap(ns, "config", "k", "v"))
-		d := create(deployment(ns, "d", "web"))
+		cm := Create(configMap(ns, "config", "k", "v"))
+		d := Create(deployment(ns, "d", "web"))
 		w := watching(watcher(ns, "w", "web", func(s *v1alpha1.ConfigWatcherSpec) { s.Restart.DryRun = true }))
 		set(cm, "k", "w")
-		Eventually(func() []common.RestartRecord { Expect(reload(w)).To(Succeed()); return w.Status.History }).Should(HaveLen(1))
+		Eventually(func() []common.RestartRecord { Expect(Reload(w)).To(Succeed()); return w.Status.History }).Should(HaveLen(1))
 		Expect(w.Status.History[0].Outcome).To(Equal(common.OutcomeDryRun))
 		Expect(w.Status.Restarts).To(BeZero())
 		Expect(templates(d)()).To(Equal(int64(1)))
-		Eventually(eventsOf(w)).Should(ContainElement("WouldRestart: ConfigMap/config: k changed: would restart 1 workload and 0 pods"))
+		Eventually(EventsOf(w)).Should(ContainElement("Normal WouldRestart: ConfigMap/config: k changed: would restart 1 workload and 0 pods"))
 	})
 
 	It("are none when the key of the hashes is lost, and work with the next one", func() {
-		cm := create(configMap(ns, "config", "k", "v"))
-		d := create(deployment(ns, "d", "web"))
+		cm := Create(configMap(ns, "config", "k", "v"))
+		d := Create(deployment(ns, "d", "web"))
 		w := watching(watcher(ns, "w", "web"))
 		was := w.Status.KeyID
 		op.Stop()
-		remove(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: testenv.OperatorNamespace, Name: "platform-operator-restart-key"}})
+		Remove(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: testenv.OperatorNamespace, Name: "platform-operator-restart-key"}})
 		op.Start()
-		Eventually(func() string { Expect(reload(w)).To(Succeed()); return w.Status.KeyID }).ShouldNot(Equal(was))
-		Eventually(eventsOf(w)).Should(ContainElement(HavePrefix("KeyChanged: ")))
+		Eventually(func() string { Expect(Reload(w)).To(Succeed()); return w.Status.KeyID }).ShouldNot(Equal(was))
+		Eventually(EventsOf(w)).Should(ContainElement(HavePrefix("Warning KeyChanged: ")))
 		Expect(restarts(w)()).To(BeZero())
 		Expect(templates(d)()).To(Equal(int64(1)))
 		set(cm, "k", "w")
@@ -354,10 +355,10 @@ var _ = Describe("Restarts over time", Ordered, func() {
 	})
 
 	It("wait for those before them to become ready", func() {
-		cm := create(configMap(ns, "config", "k", "v"))
+		cm := Create(configMap(ns, "config", "k", "v"))
 		var all []*appsv1.Deployment
 		for _, name := range []string{"a", "b", "c"} {
-			all = append(all, create(deployment(ns, name, "web")))
+			all = append(all, Create(deployment(ns, name, "web")))
 		}
 		w := watching(watcher(ns, "w", "web", func(s *v1alpha1.ConfigWatcherSpec) { s.Restart.MaxConcurrent = 1 }))
 		set(cm, "k", "w")
@@ -369,7 +370,7 @@ var _ = Describe("Restarts over time", Ordered, func() {
 			if i == len(all)-1 {
 				break
 			}
-			Eventually(func() string { Expect(reload(w)).To(Succeed()); return fmt.Sprint(w.Status.Pending) }).Should(ContainSubstring("MaxConcurrent"))
+			Eventually(func() string { Expect(Reload(w)).To(Succeed()); return fmt.Sprint(w.Status.Pending) }).Should(ContainSubstring("MaxConcurrent"))
 			if i == 0 {
 				op.Restart()
 			}
@@ -382,7 +383,7 @@ var _ = Describe("Restarts over time", Ordered, func() {
 // ends ends the debounce of a ConfigWatcher, so that no spec depends on how fast it is.
 func ends(w *v1alpha1.ConfigWatcher) {
 	GinkgoHelper()
-	change(w, func(w *v1alpha1.ConfigWatcher) { w.Spec.Restart.Debounce = at(0) })
+	Change(w, func(w *v1alpha1.ConfigWatcher) { w.Spec.Restart.Debounce = at(0) })
 }
 
 // rolledOut plays the part of the Deployment controller and of nodes, which do not run: it reports every
@@ -390,10 +391,10 @@ func ends(w *v1alpha1.ConfigWatcher) {
 func rolledOut(d *appsv1.Deployment) {
 	GinkgoHelper()
 	Eventually(func() error {
-		if err := reload(d); err != nil {
+		if err := Reload(d); err != nil {
 			return err
 		}
 		d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1}
-		return admin.Status().Update(ctx, d)
+		return Admin.Status().Update(ctx, d)
 	}).Should(Succeed())
 }

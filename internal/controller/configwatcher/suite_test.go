@@ -25,21 +25,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	eventsv1 "k8s.io/api/events/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
-	"github.com/acme/platform-operator/internal/operator"
-	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 const (
@@ -48,72 +43,9 @@ const (
 	markPrefix         = "autoreboot.acme.com/"
 )
 
-// aMoment is how long specs look whether something does not happen.
-const aMoment = 500 * time.Millisecond
+var ctx = context.Background()
 
-var (
-	plane *testenv.ControlPlane
-	admin client.Client // a cluster administrator's, not cached
-	ctx   = context.Background()
-)
-
-func TestController(t *testing.T) {
-	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(30 * time.Second)
-	SetDefaultEventuallyPollingInterval(20 * time.Millisecond)
-	SetDefaultConsistentlyDuration(aMoment)
-	SetDefaultConsistentlyPollingInterval(20 * time.Millisecond)
-	RunSpecs(t, "ConfigWatcher")
-}
-
-var _ = BeforeSuite(func() {
-	logf.SetLogger(logr.Discard())
-	var err error
-	plane, err = testenv.Start(testenv.Options{WithControllers: true})
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() { Expect(plane.Stop()).To(Succeed()) })
-	Expect(testenv.InstallConfig(plane)).To(Succeed())
-	admin, err = client.New(plane.Config, client.Options{Scheme: operator.Scheme()})
-	Expect(err).NotTo(HaveOccurred())
-})
-
-// startOperator starts an operator for the specs of an ordered container.
-func startOperator(mutate ...func(*operator.Options)) *testenv.Operator {
-	return testenv.StartOperator(GinkgoT(), plane, mutate...)
-}
-
-// namespace makes a namespace of the spec's own.
-func namespace() string {
-	GinkgoHelper()
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "spec-"}}
-	Expect(admin.Create(ctx, ns)).To(Succeed())
-	return ns.Name
-}
-
-func create[T client.Object](o T) T {
-	GinkgoHelper()
-	Expect(admin.Create(ctx, o)).To(Succeed())
-	return o
-}
-
-func remove(o client.Object) {
-	GinkgoHelper()
-	Expect(admin.Delete(ctx, o)).To(Succeed())
-}
-
-func reload(o client.Object) error { return admin.Get(ctx, client.ObjectKeyFromObject(o), o) }
-
-// change changes an object of the cluster, whoever else changes it meanwhile.
-func change[T client.Object](o T, do func(T)) {
-	GinkgoHelper()
-	Eventually(func() error {
-		if err := reload(o); err != nil {
-			return err
-		}
-		do(o)
-		return admin.Update(ctx, o)
-	}).Should(Succeed())
-}
+func TestController(t *testing.T) { Run(t, "ConfigWatcher") }
 
 func configMap(ns, name string, data ...string) *corev1.ConfigMap {
 	o := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}, Data: map[string]string{}}
@@ -126,7 +58,7 @@ func configMap(ns, name string, data ...string) *corev1.ConfigMap {
 // set changes one key of a ConfigMap.
 func set(o *corev1.ConfigMap, key, value string) {
 	GinkgoHelper()
-	change(o, func(o *corev1.ConfigMap) { o.Data[key] = value })
+	Change(o, func(o *corev1.ConfigMap) { o.Data[key] = value })
 }
 
 // template is a pod template for the label app.
@@ -178,42 +110,13 @@ func watcher(ns, name, app string, with ...func(*v1alpha1.ConfigWatcherSpec)) *v
 // watching creates a ConfigWatcher and waits until it has its baseline.
 func watching(w *v1alpha1.ConfigWatcher) *v1alpha1.ConfigWatcher {
 	GinkgoHelper()
-	create(w)
-	Eventually(ready(w)).Should(Equal("True Ready"))
-	return w
-}
-
-// ready gives status and reason of the condition Ready, once it speaks of the latest version of the spec.
-func ready(w *v1alpha1.ConfigWatcher) func() string { return condition(w, "Ready") }
-
-func condition(w *v1alpha1.ConfigWatcher, name string) func() string {
-	return func() string {
-		if err := reload(w); err != nil {
-			return err.Error()
-		}
-		c := meta.FindStatusCondition(w.Status.Conditions, name)
-		switch {
-		case c == nil:
-			return "none"
-		case c.ObservedGeneration != w.Generation:
-			return "of an older version"
-		default:
-			return string(c.Status) + " " + c.Reason
-		}
-	}
-}
-
-func message(w *v1alpha1.ConfigWatcher, name string) string {
-	GinkgoHelper()
-	c := meta.FindStatusCondition(w.Status.Conditions, name)
-	Expect(c).NotTo(BeNil())
-	return c.Message
+	return AwaitReady(Create(w))
 }
 
 // restarts gives how many restarts a ConfigWatcher has completed.
 func restarts(w *v1alpha1.ConfigWatcher) func() int64 {
 	return func() int64 {
-		Expect(reload(w)).To(Succeed())
+		Expect(Reload(w)).To(Succeed())
 		if w.Status.Pending != nil {
 			return -1
 		}
@@ -224,7 +127,7 @@ func restarts(w *v1alpha1.ConfigWatcher) func() int64 {
 // marks are the annotations on a pod template that restarts have set.
 func marks(o client.Object) map[string]string {
 	GinkgoHelper()
-	Expect(reload(o)).To(Succeed())
+	Expect(Reload(o)).To(Succeed())
 	var all map[string]string
 	switch o := o.(type) {
 	case *appsv1.Deployment:
@@ -241,43 +144,24 @@ func marks(o client.Object) map[string]string {
 // templates counts the versions of a workload's spec, the first one included: each restart is one more.
 func templates(o client.Object) func() int64 {
 	return func() int64 {
-		Expect(reload(o)).To(Succeed())
+		Expect(Reload(o)).To(Succeed())
 		return o.GetGeneration()
 	}
 }
 
-// eventsOf lists reason and note of the events about an object.
-func eventsOf(o client.Object) func() []string {
-	return func() []string {
-		list := &eventsv1.EventList{}
-		Expect(admin.List(ctx, list, client.InNamespace(o.GetNamespace()))).To(Succeed())
-		var all []string
-		for _, e := range list.Items {
-			if e.Regarding.UID == o.GetUID() {
-				all = append(all, e.Reason+": "+e.Note)
-			}
-		}
-		return all
-	}
-}
-
-// poke makes the operator run a ConfigWatcher, which changes nothing that it acts on, and waits until that
-// run is over: a condition tells it, because the spec has another generation.
-func poke(w *v1alpha1.ConfigWatcher) {
+// rerun makes the operator run a ConfigWatcher, by a change of its spec that means nothing, and waits until it has.
+func rerun(w *v1alpha1.ConfigWatcher) {
 	GinkgoHelper()
-	change(w, func(w *v1alpha1.ConfigWatcher) {
+	Change(w, func(w *v1alpha1.ConfigWatcher) {
 		w.Spec.Restart.MinInterval = at(time.Duration(w.Generation) * time.Nanosecond)
 	})
-	Eventually(func() bool {
-		Expect(reload(w)).To(Succeed())
-		return w.Status.ObservedGeneration == w.Generation
-	}).Should(BeTrue())
+	AwaitRun(w)
 }
 
 // noted reads the status of an annotated object.
 func noted(o client.Object) func() string {
 	return func() string {
-		Expect(reload(o)).To(Succeed())
+		Expect(Reload(o)).To(Succeed())
 		var n struct {
 			Ready, Reason string
 			Restarts      int64

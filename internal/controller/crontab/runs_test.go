@@ -32,6 +32,7 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
@@ -43,10 +44,10 @@ var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
 		objects, err := testenv.ReadObjects("testdata/seeds/crontab.yaml")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(objects).To(HaveLen(1))
-		objects[0].SetNamespace(namespace())
-		Expect(admin.Create(ctx, objects[0])).To(Succeed())
+		objects[0].SetNamespace(Namespace())
+		Create(objects[0])
 		c := &v1alpha1.CronTab{ObjectMeta: metav1.ObjectMeta{Name: objects[0].GetName(), Namespace: objects[0].GetNamespace()}}
-		Eventually(ready).WithArguments(c).Should(Equal("True Ready"))
+		AwaitReady(c)
 		Expect(c.Finalizers).To(Equal([]string{"finalizer.batch.acme.com"}))
 		Expect(c.Spec.Replicas).To(BeEquivalentTo(1))
 		Expect(c.Spec.ConcurrencyPolicy).To(Equal(v1alpha1.ConcurrencyForbid))
@@ -62,7 +63,7 @@ var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
 		c := created(cronTab(func(c *v1alpha1.CronTab) { c.Spec.Replicas = 3 }))
 		slot := c.Status.NextRuns[0]
 		now.SetTime(slot.Add(-time.Millisecond))
-		poke(c)
+		Poke(c)
 		Consistently(jobs).WithArguments(c).Should(BeEmpty())
 
 		name := come(c)
@@ -79,8 +80,8 @@ var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
 		Expect(c.Status.LastRun.Slot.Equal(&slot)).To(BeTrue())
 		Expect(c.Status.LastRun.Outcome).To(Equal(v1alpha1.OutcomeRunning))
 		Expect(c.Status.NextRuns[0].Time).To(BeTemporally("==", slot.Add(10*time.Minute)))
-		Expect(ready(c)).To(Equal("True Ready"))
-		Eventually(eventsOf(c)).Should(ContainElement("Normal Started"))
+		Expect(Ready(c)()).To(Equal("True Ready"))
+		Eventually(EventsOf(c)).Should(ContainElement(HavePrefix("Normal Started: ")))
 
 		end(c, name, true)
 		Eventually(active).WithArguments(c).Should(BeEmpty())
@@ -112,7 +113,7 @@ var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
 		Entry("Forbid: it is skipped", v1alpha1.ConcurrencyForbid, func(c *v1alpha1.CronTab, first, _ string) {
 			Expect(jobs(c)).To(ConsistOf(first))
 			Expect(c.Status.Skipped).To(BeEquivalentTo(1))
-			Eventually(eventsOf(c)).Should(ContainElement("Warning Skipped"))
+			Eventually(EventsOf(c)).Should(ContainElement(HavePrefix("Warning Skipped: ")))
 			end(c, first, true)
 			Eventually(active).WithArguments(c).Should(BeEmpty())
 			Expect(jobs(c)).To(ConsistOf(first))
@@ -130,7 +131,7 @@ var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
 		Entry("Queue: it waits, and is started when the run has ended", v1alpha1.ConcurrencyQueue, func(c *v1alpha1.CronTab, first, second string) {
 			Expect(jobs(c)).To(ConsistOf(first))
 			Expect(c.Status.Ledger.Queue).To(HaveLen(1))
-			Eventually(eventsOf(c)).Should(ContainElement("Normal Queued"))
+			Eventually(EventsOf(c)).Should(ContainElement(HavePrefix("Normal Queued: ")))
 			end(c, first, false)
 			Eventually(active).WithArguments(c).Should(ConsistOf(second))
 			Expect(c.Status.Ledger.Queue).To(BeEmpty())
@@ -148,7 +149,7 @@ var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
 		Expect(c.Status.Ledger.Queue).To(HaveLen(waiting))
 		Expect(c.Status.Missed).To(BeEquivalentTo(lost))
 		if lost > 0 {
-			Eventually(eventsOf(c)).Should(ContainElement("Warning Missed"))
+			Eventually(EventsOf(c)).Should(ContainElement(HavePrefix("Warning Missed: ")))
 		}
 		for range waiting {
 			running := active(c)
@@ -171,12 +172,12 @@ var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
 			name := come(c)
 			Expect(jobs(c)).To(ContainElement(name))
 		}
-		poke(c)
+		Poke(c)
 		Consistently(jobs).WithArguments(c).Should(HaveLen(5))
 		Expect(second.Wire.Writes()).NotTo(BeEmpty(), "the second operator did nothing")
 		made := 0
 		list := &batchv1.JobList{}
-		Expect(admin.List(ctx, list, client.InNamespace(c.Namespace))).To(Succeed())
+		Expect(Admin.List(ctx, list, client.InNamespace(c.Namespace))).To(Succeed())
 		for _, j := range list.Items {
 			made += int(j.Generation)
 		}
@@ -187,7 +188,7 @@ var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
 		c := created(cronTab(with(v1alpha1.ConcurrencyAllow)))
 		first := come(c)
 		now.SetTime(now.Now().Add(-15 * time.Minute))
-		poke(c)
+		Poke(c)
 		Consistently(jobs).WithArguments(c).Should(ConsistOf(first))
 		second := come(c)
 		Expect(jobs(c)).To(ConsistOf(first, second))
@@ -195,24 +196,24 @@ var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
 
 	It("makes up for nothing after an edit, or after half a year of suspension", func() {
 		c := created(cronTab(func(c *v1alpha1.CronTab) { c.Spec.Suspend = true }))
-		Expect(ready(c)).To(Equal("True Suspended"))
+		Expect(Ready(c)()).To(Equal("True Suspended"))
 		Expect(c.Status.NextRuns).To(BeEmpty())
 		now.SetTime(now.Now().AddDate(0, 6, 0))
-		change(c, func(c *v1alpha1.CronTab) { c.Spec.Suspend = false })
-		Eventually(ready).WithArguments(c).Should(Equal("True Ready"))
+		Change(c, func(c *v1alpha1.CronTab) { c.Spec.Suspend = false })
+		AwaitReady(c)
 		Expect(jobs(c)).To(BeEmpty())
 		Expect(c.Status.Missed).To(BeZero())
 
 		now.SetTime(c.Status.NextRuns[0].Add(-time.Second))
-		change(c, func(c *v1alpha1.CronTab) { c.Spec.CronSpec = "* * * * *" })
-		Eventually(func() string { ready(c); return c.Status.Schedule }).Should(Equal("* * * * *"))
+		Change(c, func(c *v1alpha1.CronTab) { c.Spec.CronSpec = "* * * * *" })
+		Eventually(func() string { Ready(c)(); return c.Status.Schedule }).Should(Equal("* * * * *"))
 		Expect(jobs(c)).To(BeEmpty())
 		Expect(come(c)).To(BeElementOf(jobs(c)))
 	})
 
 	It("is started by hand once for each request, which is recorded", func() {
 		c := created(cronTab(func(c *v1alpha1.CronTab) { c.Spec.Suspend = true }))
-		annotate(c, "batch.acme.com/run-now", "incident-4711", client.FieldOwner("kubectl-sam"))
+		Annotate(c, "batch.acme.com/run-now", "incident-4711", client.FieldOwner("kubectl-sam"))
 		Eventually(active).WithArguments(c).Should(HaveLen(1))
 		first := active(c)[0]
 		Expect(first).To(HavePrefix("report-run-"))
@@ -222,17 +223,17 @@ var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
 		Expect(c.Status.RunNow.Job).To(Equal(first))
 		Expect(job(c, first).Annotations).To(HaveKeyWithValue("batch.acme.com/run-now", "incident-4711"))
 
-		annotate(c, "batch.acme.com/run-now", "another", client.FieldOwner("others"))
-		Eventually(func() string { Expect(reload(c)).To(Succeed()); return c.Status.RunNow.Request }).Should(Equal("another"))
+		Annotate(c, "batch.acme.com/run-now", "another", client.FieldOwner("others"))
+		Eventually(func() string { Expect(Reload(c)).To(Succeed()); return c.Status.RunNow.Request }).Should(Equal("another"))
 		Expect(c.Status.RunNow.Job).To(BeEmpty(), "with Forbid it waits")
-		Eventually(eventsOf(c)).Should(ContainElement("Normal Queued"))
-		Expect(admin.Patch(ctx, c, client.RawPatch(client.Merge.Type(), []byte(`{"metadata":{"annotations":null}}`)))).To(Succeed())
+		Eventually(EventsOf(c)).Should(ContainElement(HavePrefix("Normal Queued: ")))
+		Patch(c, `{"metadata":{"annotations":null}}`)
 		end(c, first, true)
 		Eventually(active).WithArguments(c).Should(And(HaveLen(1), Not(ContainElement(first))))
 		Expect(c.Status.RunNow.Job).To(Equal(active(c)[0]))
 		Expect(c.Status.RunNow.By).To(Equal("others"))
 		op.Restart()
-		poke(c)
+		Poke(c)
 		Consistently(jobs).WithArguments(c).Should(HaveLen(2))
 	})
 
@@ -250,21 +251,21 @@ var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "of-first", Namespace: c.Namespace, OwnerReferences: []metav1.OwnerReference{
 			*metav1.NewControllerRef(job(c, first), batchv1.SchemeGroupVersion.WithKind("Job")),
 		}}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
-		Expect(admin.Create(ctx, pod)).To(Succeed())
+		Create(pod)
 		Expect(jobs(c)).To(ConsistOf(first))
 		second := ran(true)
 		Eventually(jobs).WithArguments(c).Should(ConsistOf(second))
-		Eventually(gone(pod)).Should(Succeed())
+		Eventually(Gone(pod)).Should(Succeed())
 		ran(false)
 		Eventually(jobs).WithArguments(c).Should(ConsistOf(second))
 		// Slots come with the time that passes now; none of them is to start a run.
-		change(c, func(c *v1alpha1.CronTab) { c.Spec.Suspend = true })
-		Eventually(func() []metav1.Time { Expect(reload(c)).To(Succeed()); return c.Status.NextRuns }).Should(BeEmpty())
+		Change(c, func(c *v1alpha1.CronTab) { c.Spec.Suspend = true })
+		Eventually(func() []metav1.Time { Expect(Reload(c)).To(Succeed()); return c.Status.NextRuns }).Should(BeEmpty())
 		now.SetTime(now.Now().Add(40 * time.Minute))
-		poke(c)
+		Poke(c)
 		Consistently(jobs).WithArguments(c).Should(ConsistOf(second))
 		now.SetTime(now.Now().Add(21 * time.Minute))
-		poke(c)
+		Poke(c)
 		Eventually(jobs).WithArguments(c).Should(BeEmpty())
 	})
 
@@ -272,22 +273,22 @@ var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
 		c := created(cronTab())
 		first := come(c)
 		end(c, first, false)
-		Eventually(ready).WithArguments(c).Should(Equal("False RunFailed"))
+		Eventually(Ready(c)).Should(Equal("False RunFailed"))
 		Expect(c.Status.LastRun.Outcome).To(Equal(v1alpha1.OutcomeFailed))
-		Eventually(eventsOf(c)).Should(ContainElement("Warning Failed"))
+		Eventually(EventsOf(c)).Should(ContainElement(HavePrefix("Warning Failed: ")))
 		second := come(c)
-		Expect(ready(c)).To(Equal("False RunFailed"), "it goes on")
+		Expect(Ready(c)()).To(Equal("False RunFailed"), "it goes on")
 		end(c, second, true)
-		Eventually(ready).WithArguments(c).Should(Equal("True Ready"))
+		AwaitReady(c)
 	})
 
 	It("goes on when somebody deletes a run", func() {
 		c := created(cronTab(with(v1alpha1.ConcurrencyQueue)))
 		first := come(c)
 		second := come(c)
-		Expect(admin.Delete(ctx, job(c, first), client.PropagationPolicy(metav1.DeletePropagationBackground))).To(Succeed())
+		Remove(job(c, first), client.PropagationPolicy(metav1.DeletePropagationBackground))
 		Eventually(active).WithArguments(c).Should(ConsistOf(second))
-		Expect(admin.Delete(ctx, job(c, second), client.PropagationPolicy(metav1.DeletePropagationBackground))).To(Succeed())
+		Remove(job(c, second), client.PropagationPolicy(metav1.DeletePropagationBackground))
 		Eventually(active).WithArguments(c).Should(BeEmpty())
 		Expect(c.Status.LastRun.Outcome).To(Equal(v1alpha1.OutcomeStopped))
 		Expect(jobs(c)).To(BeEmpty(), "what was deleted is not made again")
@@ -296,16 +297,16 @@ var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
 	It("is scaled from one to ten pods, and not beyond", func() {
 		c := created(cronTab())
 		scale := func(n int32) error {
-			return admin.SubResource("scale").Update(ctx, c, client.WithSubResourceBody(&autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: n}}))
+			return Admin.SubResource("scale").Update(ctx, c, client.WithSubResourceBody(&autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: n}}))
 		}
 		Expect(scale(4)).To(Succeed())
-		Expect(reload(c)).To(Succeed())
+		Expect(Reload(c)).To(Succeed())
 		Expect(*job(c, come(c)).Spec.Parallelism).To(BeEquivalentTo(4))
 		for _, n := range []int32{0, 11} {
 			Expect(scale(n)).NotTo(Succeed())
 		}
 		now := &autoscalingv1.Scale{}
-		Expect(admin.SubResource("scale").Get(ctx, c, now)).To(Succeed())
+		Expect(Admin.SubResource("scale").Get(ctx, c, now)).To(Succeed())
 		Expect(now.Status).To(Equal(autoscalingv1.ScaleStatus{Replicas: 4, Selector: "batch.acme.com/crontab=report"}))
 	})
 
@@ -313,12 +314,12 @@ var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
 		c := cronTab(func(c *v1alpha1.CronTab) {
 			c.Name, c.Spec.Replicas = strings.Repeat("a", 61)+strings.Repeat("."+strings.Repeat("b", 63), 3), 10
 		})
-		created(c)
-		now.SetTime(c.Status.NextRuns[0].Time)
-		poke(c)
+		slot := created(c).Status.NextRuns[0]
+		now.SetTime(slot.Time)
+		Poke(c)
 		Eventually(jobs).WithArguments(c).Should(HaveLen(1))
 		Expect(validation.IsDNS1123Label(jobs(c)[0] + "-9")).To(BeEmpty())
-		Expect(jobs(c)[0]).To(HaveSuffix(c.Status.NextRuns[0].UTC().Format("-200601021504")))
-		Eventually(ready).WithArguments(c).Should(Equal("True Ready"))
+		Expect(jobs(c)[0]).To(HaveSuffix(slot.UTC().Format("-200601021504")))
+		AwaitReady(c)
 	})
 })

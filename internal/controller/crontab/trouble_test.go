@@ -28,6 +28,7 @@ import (
 
 	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
 	"github.com/acme/platform-operator/internal/operator"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 var _ = Describe("A CronTab in trouble", Ordered, ContinueOnFailure, func() {
@@ -36,11 +37,11 @@ var _ = Describe("A CronTab in trouble", Ordered, ContinueOnFailure, func() {
 
 	DescribeTable("that the schema lets in says what is wrong, and recovers", func(spec, zone, says string) {
 		c := cronTab(func(c *v1alpha1.CronTab) { c.Spec.CronSpec, c.Spec.TimeZone = spec, zone })
-		Expect(admin.Create(ctx, c)).To(Succeed())
-		Eventually(ready).WithArguments(c).Should(Equal("False InvalidSchedule"))
-		Expect(message(c)).To(ContainSubstring(says))
-		change(c, func(c *v1alpha1.CronTab) { c.Spec.CronSpec, c.Spec.TimeZone = "5 0 * * *", "Europe/Berlin" })
-		Eventually(ready).WithArguments(c).Should(Equal("True Ready"))
+		Create(c)
+		Eventually(Ready(c)).Should(Equal("False InvalidSchedule"))
+		Expect(Message(c, "Ready")).To(ContainSubstring(says))
+		Change(c, func(c *v1alpha1.CronTab) { c.Spec.CronSpec, c.Spec.TimeZone = "5 0 * * *", "Europe/Berlin" })
+		AwaitReady(c)
 	},
 		Entry("an hour that is none", "5 24 * * *", "", `hour "24"`),
 		Entry("a range that runs backwards", "5 3-1 * * *", "", "runs backwards"),
@@ -49,13 +50,13 @@ var _ = Describe("A CronTab in trouble", Ordered, ContinueOnFailure, func() {
 
 	DescribeTable("makes up for nothing once it makes sense", func(before string) {
 		c := cronTab(func(c *v1alpha1.CronTab) { c.Spec.CronSpec = before })
-		Expect(admin.Create(ctx, c)).To(Succeed())
-		Eventually(ready).WithArguments(c).Should(BeElementOf("True Ready", "False InvalidSchedule"))
-		change(c, func(c *v1alpha1.CronTab) { c.Spec.CronSpec = "*/10 24 * * *" })
-		Eventually(ready).WithArguments(c).Should(Equal("False InvalidSchedule"))
+		Create(c)
+		Eventually(Ready(c)).Should(BeElementOf("True Ready", "False InvalidSchedule"))
+		Change(c, func(c *v1alpha1.CronTab) { c.Spec.CronSpec = "*/10 24 * * *" })
+		Eventually(Ready(c)).Should(Equal("False InvalidSchedule"))
 		now.SetTime(now.Now().Add(time.Hour))
-		change(c, func(c *v1alpha1.CronTab) { c.Spec.CronSpec = "*/10 * * * *" })
-		Eventually(ready).WithArguments(c).Should(Equal("True Ready"))
+		Change(c, func(c *v1alpha1.CronTab) { c.Spec.CronSpec = "*/10 * * * *" })
+		AwaitReady(c)
 		Expect(jobs(c)).To(BeEmpty())
 		Expect(c.Status.Missed).To(BeZero())
 	},
@@ -65,19 +66,19 @@ var _ = Describe("A CronTab in trouble", Ordered, ContinueOnFailure, func() {
 
 	It("that never fires is accepted and says so", func() {
 		c := created(cronTab(func(c *v1alpha1.CronTab) { c.Spec.CronSpec = "0 0 30 2 *" }))
-		Expect(ready(c)).To(Equal("True NeverFires"))
+		Expect(Ready(c)()).To(Equal("True NeverFires"))
 		Expect(c.Status.NextRuns).To(BeEmpty())
-		Eventually(eventsOf(c)).Should(ContainElement("Normal NeverFires"))
+		Eventually(EventsOf(c)).Should(ContainElement(HavePrefix("Normal NeverFires: ")))
 	})
 
 	It("is refused by the webhook at once", func() {
 		startOperator(func(o *operator.Options) { o.WebhookPort = 0 })
 		c := cronTab(func(c *v1alpha1.CronTab) { c.Spec.TimeZone = "Europe/Bielefeld" })
-		Expect(admin.Create(ctx, c)).To(MatchError(ContainSubstring(`spec.timeZone: Invalid value: "Europe/Bielefeld"`)))
+		Expect(Admin.Create(ctx, c)).To(MatchError(ContainSubstring(`spec.timeZone: Invalid value: "Europe/Bielefeld"`)))
 		c.Spec.TimeZone = "Europe/Berlin"
-		Expect(admin.Create(ctx, c)).To(Succeed())
+		Create(c)
 		patch := client.RawPatch(client.Merge.Type(), []byte(`{"spec":{"cronSpec":"5 24 * * *"}}`))
-		Expect(admin.Patch(ctx, c, patch)).To(MatchError(ContainSubstring(`hour "24"`)))
+		Expect(Admin.Patch(ctx, c, patch)).To(MatchError(ContainSubstring(`hour "24"`)))
 	})
 
 	It("leaves somebody else's Job of the wanted name alone", func() {
@@ -88,29 +89,29 @@ var _ = Describe("A CronTab in trouble", Ordered, ContinueOnFailure, func() {
 				RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "theirs"}},
 			}}},
 		}
-		Expect(admin.Create(ctx, foreign)).To(Succeed())
+		Create(foreign)
 		now.SetTime(c.Status.NextRuns[0].Time)
-		poke(c)
-		Eventually(ready).WithArguments(c).Should(Equal("False NameTaken"))
+		Poke(c)
+		Eventually(Ready(c)).Should(Equal("False NameTaken"))
 		Expect(job(c, foreign.Name).ResourceVersion).To(Equal(foreign.ResourceVersion))
-		Expect(admin.Delete(ctx, foreign, client.PropagationPolicy(metav1.DeletePropagationBackground))).To(Succeed())
-		poke(c)
+		Remove(foreign, client.PropagationPolicy(metav1.DeletePropagationBackground))
+		Poke(c)
 		Eventually(active).WithArguments(c).Should(ConsistOf(foreign.Name))
 	})
 
 	It("learns how runs ended also while the next one is refused", func() {
 		c := created(cronTab(with(v1alpha1.ConcurrencyAllow)))
 		first := come(c)
-		change(c, func(c *v1alpha1.CronTab) {
+		Change(c, func(c *v1alpha1.CronTab) {
 			c.Spec.VolumeMounts = []corev1.VolumeMount{{Name: "nowhere", MountPath: "/data"}}
 		})
 		now.SetTime(c.Status.NextRuns[0].Time)
-		poke(c)
-		Eventually(ready).WithArguments(c).Should(Equal("False JobRefused"))
+		Poke(c)
+		Eventually(Ready(c)).Should(Equal("False JobRefused"))
 		end(c, first, true)
 		Eventually(active).WithArguments(c).Should(BeEmpty())
 		Expect(c.Status.LastRun.Outcome).To(Equal(v1alpha1.OutcomeSucceeded))
-		Expect(ready(c)).To(Equal("False JobRefused"))
+		Expect(Ready(c)()).To(Equal("False JobRefused"))
 	})
 
 	It("says why the API server refuses its Job, and starts it when that is mended", func() {
@@ -119,20 +120,20 @@ var _ = Describe("A CronTab in trouble", Ordered, ContinueOnFailure, func() {
 		}))
 		slot := c.Status.NextRuns[0]
 		now.SetTime(slot.Time)
-		poke(c)
-		Eventually(ready).WithArguments(c).Should(Equal("False JobRefused"))
-		Expect(message(c)).To(ContainSubstring("volumeMounts[0].name"))
-		change(c, func(c *v1alpha1.CronTab) { c.Spec.VolumeMounts = nil })
+		Poke(c)
+		Eventually(Ready(c)).Should(Equal("False JobRefused"))
+		Expect(Message(c, "Ready")).To(ContainSubstring("volumeMounts[0].name"))
+		Change(c, func(c *v1alpha1.CronTab) { c.Spec.VolumeMounts = nil })
 		Eventually(active).WithArguments(c).Should(ConsistOf(nameOf(c, slot.Time)))
-		Eventually(ready).WithArguments(c).Should(Equal("True Ready"))
+		AwaitReady(c)
 	})
 })
 
-// remove deletes a CronTab. The API server takes the time of that from its own clock.
-func remove(c *v1alpha1.CronTab) {
+// removeNow deletes a CronTab now: the API server takes the time of that from its own clock.
+func removeNow(c *v1alpha1.CronTab) {
 	GinkgoHelper()
 	now.SetTime(time.Now())
-	Expect(admin.Delete(ctx, c)).To(Succeed())
+	Remove(c)
 }
 
 var _ = Describe("A CronTab that is deleted", Ordered, ContinueOnFailure, func() {
@@ -144,18 +145,18 @@ var _ = Describe("A CronTab that is deleted", Ordered, ContinueOnFailure, func()
 		j := job(c, come(c))
 		end(c, j.Name, true)
 		Eventually(active).WithArguments(c).Should(BeEmpty())
-		remove(c)
-		Eventually(gone(c)).Should(Succeed())
+		removeNow(c)
+		Eventually(Gone(c)).Should(Succeed())
 		// The garbage collector looks for kinds that are new to it every 30 seconds.
-		Eventually(gone(j), "3m").Should(Succeed())
+		Eventually(Gone(j), "3m").Should(Succeed())
 	})
 
 	It("stops what goes on first", func() {
 		c := created(cronTab())
 		j := job(c, come(c))
-		remove(c)
-		Eventually(gone(c)).Should(Succeed())
-		Expect(gone(j)()).To(Succeed())
+		removeNow(c)
+		Eventually(Gone(c)).Should(Succeed())
+		Expect(Gone(j)()).To(Succeed())
 	})
 
 	It("awaits what goes on when told so, until told otherwise", func() {
@@ -163,38 +164,38 @@ var _ = Describe("A CronTab that is deleted", Ordered, ContinueOnFailure, func()
 			c.Spec.DeletionPolicy, c.Spec.ConcurrencyPolicy = v1alpha1.DeletionAwait, v1alpha1.ConcurrencyAllow
 		}))
 		first, second := come(c), come(c)
-		remove(c)
-		Eventually(ready).WithArguments(c).Should(Equal("False RunsGoingOn"))
-		Expect(message(c)).To(And(ContainSubstring("2 runs"), ContainSubstring("set it to Stop")))
+		removeNow(c)
+		Eventually(Ready(c)).Should(Equal("False RunsGoingOn"))
+		Expect(Message(c, "Ready")).To(And(ContainSubstring("2 runs"), ContainSubstring("set it to Stop")))
 		end(c, first, true)
-		Eventually(func() string { ready(c); return message(c) }).Should(ContainSubstring("1 runs"))
+		Eventually(func() string { Ready(c)(); return Message(c, "Ready") }).Should(ContainSubstring("1 runs"))
 		Expect(jobs(c)).To(ConsistOf(first, second))
-		change(c, func(c *v1alpha1.CronTab) { c.Spec.DeletionPolicy = v1alpha1.DeletionStop })
-		Eventually(gone(c)).Should(Succeed())
+		Change(c, func(c *v1alpha1.CronTab) { c.Spec.DeletionPolicy = v1alpha1.DeletionStop })
+		Eventually(Gone(c)).Should(Succeed())
 	})
 
 	It("goes when all that it awaits has ended", func() {
 		c := created(cronTab(func(c *v1alpha1.CronTab) { c.Spec.DeletionPolicy = v1alpha1.DeletionAwait }))
 		name := come(c)
-		remove(c)
-		Eventually(ready).WithArguments(c).Should(Equal("False RunsGoingOn"))
+		removeNow(c)
+		Eventually(Ready(c)).Should(Equal("False RunsGoingOn"))
 		end(c, name, false)
-		Eventually(gone(c)).Should(Succeed())
+		Eventually(Gone(c)).Should(Succeed())
 	})
 
 	It("does not wait for ever for what cannot be stopped", func() {
 		c := created(cronTab())
 		j := job(c, come(c))
 		j.Finalizers = append(j.Finalizers, "test.example.com/stuck")
-		Expect(admin.Update(ctx, j)).To(Succeed())
-		remove(c)
-		Eventually(ready).WithArguments(c).Should(Equal("False RunsGoingOn"))
-		Expect(message(c)).To(ContainSubstring("5m0s after its deletion"))
+		Expect(Admin.Update(ctx, j)).To(Succeed())
+		removeNow(c)
+		Eventually(Ready(c)).Should(Equal("False RunsGoingOn"))
+		Expect(Message(c, "Ready")).To(ContainSubstring("5m0s after its deletion"))
 		now.SetTime(c.DeletionTimestamp.Add(5 * time.Minute))
 		nudge := client.RawPatch(client.Merge.Type(), []byte(`{"metadata":{"annotations":{"test/poke":"late"}}}`))
-		Expect(client.IgnoreNotFound(admin.Patch(ctx, c, nudge))).To(Succeed()) // the Job's own end may have woken it already
-		Eventually(gone(c)).Should(Succeed())
+		Expect(client.IgnoreNotFound(Admin.Patch(ctx, c, nudge))).To(Succeed()) // the Job's own end may have woken it already
+		Eventually(Gone(c)).Should(Succeed())
 		Expect(job(c, j.Name).DeletionTimestamp).NotTo(BeNil())
-		Expect(admin.Patch(ctx, j, client.RawPatch(client.Merge.Type(), []byte(`{"metadata":{"finalizers":null}}`)))).To(Succeed())
+		Patch(j, `{"metadata":{"finalizers":null}}`)
 	})
 })

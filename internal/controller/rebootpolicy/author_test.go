@@ -20,10 +20,9 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/acme/platform-operator/internal/operator"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 // The operator sends what is in a Secret to a server of the author's choice. Nobody may learn it that way.
@@ -36,30 +35,20 @@ var _ = Describe("The author of a RebootPolicy", func() {
 			rule("autoreboot.acme.com", "create", "rebootpolicies"), rule("apps", "patch", "deployments", "statefulsets", "daemonsets"),
 			rule("", "create", "pods/eviction"),
 		}, more...)
-		create(&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "author"}, Rules: rules})
-		create(&rbacv1.RoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "author"},
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "author"},
-			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "author-" + ns}},
-		})
-		config, err := plane.User("author-" + ns)
-		Expect(err).NotTo(HaveOccurred())
-		c, err := client.New(config, client.Options{Scheme: operator.Scheme()})
-		Expect(err).NotTo(HaveOccurred())
-		return c
+		return Author(ns, "author-"+ns, rules...)
 	}
 
 	It("is refused who may not read the Secret", func() {
-		ns := namespace()
+		ns := namespaceWithSecret()
 		other := rule("", "get", "secrets")
 		other.ResourceNames = []string{"another"}
 		weak := author(ns, other)
-		Eventually(func() error { return weak.Create(ctx, policy(ns, "p")) }).Should(
+		Eventually(func() error { return weak.Create(ctx, policy(ns, "p"), client.DryRunAll) }).Should(
 			MatchError(ContainSubstring("a RebootPolicy needs the right to get the Secret that spec.source.credentialsSecretRef names")))
 	})
 
 	It("is admitted who may", func() {
-		ns := namespace()
+		ns := namespaceWithSecret()
 		this := rule("", "get", "secrets")
 		this.ResourceNames = []string{"db"}
 		strong := author(ns, this)

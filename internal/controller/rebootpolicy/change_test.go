@@ -30,6 +30,7 @@ import (
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	"github.com/acme/platform-operator/internal/external/sqldb"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 var _ = Describe("A change of the value", Ordered, func() {
@@ -41,14 +42,14 @@ var _ = Describe("A change of the value", Ordered, func() {
 
 	BeforeAll(func() { w = newWorld() })
 	BeforeEach(func() {
-		ns = namespace()
-		d = create(deployment(ns, "web"))
+		ns = namespaceWithSecret()
+		d = Create(deployment(ns, "web"))
 		w.holds(ns, "the-first-value")
 	})
 
 	It("restarts the target once, and says why without the value", func() {
 		p := watching(policy(ns, "p"))
-		other := create(deployment(ns, "other"))
+		other := Create(deployment(ns, "other"))
 		Expect(templates(d)).To(Equal(int64(1)))
 		source, watch := w.asked(ns)
 		Expect(source).To(Equal(sqldb.Source{Type: sqldb.Postgres, Host: ns, Port: 5432, Database: "app", User: "app", Password: "the-password"}))
@@ -59,8 +60,8 @@ var _ = Describe("A change of the value", Ordered, func() {
 		Eventually(restarts(p)).Should(Equal(int64(1)))
 		Expect(marks(d)).To(HaveKey(mark + "p"))
 		Expect(templates(d)).To(Equal(int64(2)))
-		Eventually(eventsOf(p)).Should(ContainElement("Restarting: postgres/app/settings.value changed"))
-		Eventually(eventsOf(d)).Should(ContainElement("Restarted: postgres/app/settings.value changed (rebootpolicy p)"))
+		Eventually(EventsOf(p)).Should(ContainElement("Normal Restarting: postgres/app/settings.value changed"))
+		Eventually(EventsOf(d)).Should(ContainElement("Normal Restarted: postgres/app/settings.value changed (rebootpolicy p)"))
 		Expect(p.Status.History).To(HaveLen(1))
 		Expect(p.Status.History[0].Reason).To(Equal("ValueChanged"))
 		Expect(p.Status.History[0].Outcome).To(Equal(common.OutcomeRestarted))
@@ -76,20 +77,20 @@ var _ = Describe("A change of the value", Ordered, func() {
 	})
 
 	It("is counted, and so are readings", func() {
-		before := counted("platform_operator_database_polls_total", "postgres", "Value")
-		failed := counted("platform_operator_database_polls_total", "postgres", "NoRow")
-		restarted := counted("platform_operator_restarts_total", "rebootpolicy")
+		before := Metric("platform_operator_database_polls_total", "postgres", "Value")
+		failed := Metric("platform_operator_database_polls_total", "postgres", "NoRow")
+		restarted := Metric("platform_operator_restarts_total", "rebootpolicy")
 		p := watching(policy(ns, "p"))
 		w.fails(ns, sqldb.NoRow)
 		w.polled(p)
-		Eventually(ready(p)).Should(Equal("False NoRow"))
+		Eventually(Ready(p)).Should(Equal("False NoRow"))
 		w.holds(ns, "another")
 		w.polled(p)
 		Eventually(restarts(p)).Should(Equal(int64(1)))
-		Expect(counted("platform_operator_database_polls_total", "postgres", "Value")).To(BeNumerically(">=", before+2))
-		Expect(counted("platform_operator_database_polls_total", "postgres", "NoRow")).To(BeNumerically(">=", failed+1))
-		Expect(counted("platform_operator_database_poll_seconds", "postgres")).To(BeNumerically(">=", before+failed+3))
-		Expect(counted("platform_operator_restarts_total", "rebootpolicy")).To(Equal(restarted + 1))
+		Expect(Metric("platform_operator_database_polls_total", "postgres", "Value")).To(BeNumerically(">=", before+2))
+		Expect(Metric("platform_operator_database_polls_total", "postgres", "NoRow")).To(BeNumerically(">=", failed+1))
+		Expect(Metric("platform_operator_database_poll_seconds", "postgres")).To(BeNumerically(">=", before+failed+3))
+		Expect(Metric("platform_operator_restarts_total", "rebootpolicy")).To(Equal(restarted + 1))
 	})
 
 	It("is one for NULL, for an empty text, and back to an earlier value", func() {
@@ -112,7 +113,7 @@ var _ = Describe("A change of the value", Ordered, func() {
 		p := watching(policy(ns, "p", func(s *v1alpha1.RebootPolicySpec) {
 			s.Target, s.PodSelector = nil, map[string]v1alpha1.LabelValue{"app": "web"}
 		}))
-		other := create(deployment(ns, "other"))
+		other := Create(deployment(ns, "other"))
 		w.holds(ns, "another")
 		w.polled(p)
 		Eventually(restarts(p)).Should(Equal(int64(1)))
@@ -142,16 +143,16 @@ var _ = Describe("A change of the value", Ordered, func() {
 		w.holds(ns, "another")
 		w.holds(ns, "the-first-value")
 		w.polled(p)
-		poke(p)
+		rerun(p)
 		Expect(restarts(p)()).To(BeZero())
 	})
 
 	It("is none when the policy watches something else", func() {
 		p := watching(policy(ns, "p"))
 		w.holds(ns, "another")
-		change(p, func(p *v1alpha1.RebootPolicy) { p.Spec.Watch = v1alpha1.Watch{Query: "SELECT 1"} })
-		Eventually(ready(p)).Should(Equal("True Ready"))
-		Eventually(eventsOf(p)).Should(ContainElement(HavePrefix("WatchChanged: ")))
+		Change(p, func(p *v1alpha1.RebootPolicy) { p.Spec.Watch = v1alpha1.Watch{Query: "SELECT 1"} })
+		AwaitReady(p)
+		Eventually(EventsOf(p)).Should(ContainElement(HavePrefix("Normal WatchChanged: ")))
 		_, watch := w.asked(ns)
 		Expect(watch.Query).To(Equal("SELECT 1"))
 		Expect(restarts(p)()).To(BeZero())
@@ -169,8 +170,8 @@ var _ = Describe("A change of the value", Ordered, func() {
 		p := watching(policy(ns, "p"))
 		w.gives(ns, sqldb.Value{Kind: sqldb.KindText, Text: "five"})
 		w.polled(p)
-		Eventually(eventsOf(p)).Should(ContainElement(HavePrefix("TypeChanged: the type of the value has changed from integer to text")))
-		Eventually(func() string { Expect(reload(p)).To(Succeed()); return p.Status.ValueType }).Should(Equal("text"))
+		Eventually(EventsOf(p)).Should(ContainElement(HavePrefix("Warning TypeChanged: the type of the value has changed from integer to text")))
+		Eventually(func() string { Expect(Reload(p)).To(Succeed()); return p.Status.ValueType }).Should(Equal("text"))
 		Expect(restarts(p)()).To(BeZero())
 		w.gives(ns, sqldb.Value{Kind: sqldb.KindText, Text: "six"})
 		w.polled(p)
@@ -189,7 +190,7 @@ var _ = Describe("A change of the value", Ordered, func() {
 
 	It("is none when the operator is started again, and nothing is written", func() {
 		p := watching(policy(ns, "p"))
-		Expect(reload(p)).To(Succeed())
+		Expect(Reload(p)).To(Succeed())
 		for range 3 {
 			w.operator.Stop()
 			w.operator.Wire.Forget()
@@ -212,16 +213,16 @@ var _ = Describe("A change of the value", Ordered, func() {
 		DeferCleanup(w.operator.Wire.Heal)
 		w.holds(ns, "another")
 		w.clock.SetTime(w.clock.Now().Add(2 * time.Hour))
-		change(p, func(p *v1alpha1.RebootPolicy) { p.Spec.Restart.MinInterval = at(1) })
+		Change(p, func(p *v1alpha1.RebootPolicy) { p.Spec.Restart.MinInterval = at(1) })
 		Eventually(restarts(p)).Should(Equal(int64(1)))
 		Expect(templates(d)).To(Equal(int64(2)))
 	})
 
 	It("is waited for until a window opens, and never when none does", func() {
-		p := create(policy(ns, "never", func(s *v1alpha1.RebootPolicySpec) {
+		p := Create(policy(ns, "never", func(s *v1alpha1.RebootPolicySpec) {
 			s.Restart.Windows = []common.RestartWindow{{Schedule: "0 0 30 2 *", Duration: metav1.Duration{Duration: time.Hour}}}
 		}))
-		Eventually(ready(p)).Should(Equal("False WindowNeverOpens"))
+		Eventually(Ready(p)).Should(Equal("False WindowNeverOpens"))
 		p = watching(policy(ns, "later", func(s *v1alpha1.RebootPolicySpec) {
 			month := (int(w.clock.Now().Month())+5)%12 + 1
 			s.Restart.Windows = []common.RestartWindow{{Schedule: fmt.Sprintf("0 0 1 %d *", month), Duration: metav1.Duration{Duration: time.Hour}}}

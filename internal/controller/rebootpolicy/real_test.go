@@ -28,8 +28,7 @@ import (
 
 	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	"github.com/acme/platform-operator/internal/external/sqldb/sqltest"
-	"github.com/acme/platform-operator/internal/operator"
-	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 var _ = Describe("A real PostgreSQL", Ordered, func() {
@@ -43,12 +42,10 @@ var _ = Describe("A real PostgreSQL", Ordered, func() {
 		server = sqltest.StartPostgres(GinkgoT())
 		server.Exec("CREATE TABLE settings (name text PRIMARY KEY, value text)", "GRANT SELECT ON settings TO app",
 			"INSERT INTO settings VALUES ('release', 'the-first-value'), ('other', 'x')")
-		file := testenv.ConfigFile(GinkgoT(),
-			"apiVersion: config.acme.com/v1alpha1\nkind: PlatformOperatorConfig\nrebootPolicy:\n  allowedNetworks: [127.0.0.0/8]\n")
-		testenv.StartOperator(GinkgoT(), plane, func(o *operator.Options) { o.ConfigFile = file })
-		ns = namespace()
-		d = create(deployment(ns, "web"))
-		create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "real"}, StringData: map[string]string{
+		StartOperator(Configured("rebootPolicy: {allowedNetworks: [127.0.0.0/8]}"))
+		ns = namespaceWithSecret()
+		d = Create(deployment(ns, "web"))
+		Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "real"}, StringData: map[string]string{
 			"username": server.User, "password": server.Password, "ca.crt": server.CA,
 		}})
 	})
@@ -67,18 +64,18 @@ var _ = Describe("A real PostgreSQL", Ordered, func() {
 	It("serves 200 policies over two connections", func() {
 		var all []*v1alpha1.RebootPolicy
 		for i := range 200 {
-			all = append(all, create(served("many-"+strconv.Itoa(i))))
+			all = append(all, Create(served("many-"+strconv.Itoa(i))))
 		}
 		most := 0
 		for _, p := range all {
 			Eventually(func() string {
 				most = max(most, server.Sessions())
-				return ready(p)()
+				return Ready(p)()
 			}).Should(Equal("True Ready"))
 		}
 		Expect(most).To(BeElementOf(1, 2))
 		for _, p := range all {
-			Expect(admin.Delete(ctx, p)).To(Succeed())
+			Remove(p)
 		}
 		Expect(templates(d)).To(Equal(int64(1)))
 	})
@@ -93,16 +90,16 @@ var _ = Describe("A real PostgreSQL", Ordered, func() {
 		By("restarting the server with another password")
 		server.SetPassword(`p@:/?#%'\ {`)
 		server.Restart()
-		Eventually(ready(p)).Should(Equal("False LoginRefused"))
-		change(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "real"}}, func(s *corev1.Secret) { s.Data["password"] = []byte(server.Password) })
-		Eventually(ready(p)).Should(Equal("True Ready"))
+		Eventually(Ready(p)).Should(Equal("False LoginRefused"))
+		Change(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "real"}}, func(s *corev1.Secret) { s.Data["password"] = []byte(server.Password) })
+		AwaitReady(p)
 		Expect(restarts(p)()).To(Equal(int64(1)))
 
 		By("taking the row away and bringing it back")
 		server.Exec("DELETE FROM settings WHERE name = 'release'")
-		Eventually(ready(p)).Should(Equal("False NoRow"))
+		Eventually(Ready(p)).Should(Equal("False NoRow"))
 		server.Exec("INSERT INTO settings VALUES ('release', 'the-second-value')")
-		Eventually(ready(p)).Should(Equal("True Ready"))
+		AwaitReady(p)
 		Expect(restarts(p)()).To(Equal(int64(1)))
 		Expect(templates(d)).To(Equal(int64(2)))
 		Expect(everything(p, d)).NotTo(Or(ContainSubstring("-value"), ContainSubstring("app-password"), ContainSubstring("p@:")))
@@ -115,8 +112,8 @@ var _ = Describe("A real PostgreSQL", Ordered, func() {
 			"DELETE FROM settings RETURNING value":                    "StatementRefused",
 			"SELECT value FROM settings":                              "ManyRows",
 		} {
-			change(p, func(p *v1alpha1.RebootPolicy) { p.Spec.Watch = v1alpha1.Watch{Query: query} })
-			Eventually(ready(p)).Should(Equal("False "+reason), query)
+			Change(p, func(p *v1alpha1.RebootPolicy) { p.Spec.Watch = v1alpha1.Watch{Query: query} })
+			Eventually(Ready(p)).Should(Equal("False "+reason), query)
 		}
 		Expect(server.Int("SELECT count(*) FROM settings")).To(Equal(2))
 	})

@@ -20,57 +20,31 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	eventsv1 "k8s.io/api/events/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	logf "sigs.k8s.io/controller-runtime/pkg/log"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	"github.com/acme/platform-operator/internal/external/sqldb"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 const mark = "autoreboot.acme.com/rebootpolicy."
 
-var (
-	plane *testenv.ControlPlane
-	admin client.Client // a cluster administrator's, not cached
-	ctx   = context.Background()
-)
+var ctx = context.Background()
 
-func TestController(t *testing.T) {
-	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(time.Minute)
-	SetDefaultEventuallyPollingInterval(20 * time.Millisecond)
-	RunSpecs(t, "RebootPolicy")
-}
-
-var _ = BeforeSuite(func() {
-	logf.SetLogger(logr.Discard())
-	var err error
-	plane, err = testenv.Start(testenv.Options{WithControllers: true})
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() { Expect(plane.Stop()).To(Succeed()) })
-	Expect(testenv.InstallConfig(plane)).To(Succeed())
-	admin, err = client.New(plane.Config, client.Options{Scheme: operator.Scheme()})
-	Expect(err).NotTo(HaveOccurred())
-})
+func TestController(t *testing.T) { Run(t, "RebootPolicy") }
 
 // databases stand for databases, one for each host.
 type databases struct {
@@ -165,7 +139,7 @@ type world struct {
 
 func newWorld() *world {
 	w := &world{databases: newDatabases(), clock: clocktesting.NewFakePassiveClock(time.Now())}
-	w.operator = testenv.StartOperator(GinkgoT(), plane, func(o *operator.Options) { o.Values, o.Clock = w, w.clock })
+	w.operator = StartOperator(func(o *operator.Options) { o.Values, o.Clock = w, w.clock })
 	return w
 }
 
@@ -174,16 +148,16 @@ func (w *world) polled(p *v1alpha1.RebootPolicy) {
 	GinkgoHelper()
 	before := w.readsOf(p.Spec.Source.Host)()
 	w.clock.SetTime(w.clock.Now().Add(2 * p.EffectiveInterval()))
-	poke(p)
+	rerun(p)
 	Eventually(w.readsOf(p.Spec.Source.Host)).Should(BeNumerically(">", before))
 }
 
-// namespace makes a namespace of the spec's own, with the Secret "db".
-func namespace() string {
+// namespaceWithSecret makes a namespace of the spec's own, with the Secret "db".
+func namespaceWithSecret() string {
 	GinkgoHelper()
-	ns := create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "spec-"}})
-	create(credentials(ns.Name, "the-password"))
-	return ns.Name
+	ns := Namespace()
+	Create(credentials(ns, "the-password"))
+	return ns
 }
 
 func credentials(ns, password string) *corev1.Secret {
@@ -191,26 +165,6 @@ func credentials(ns, password string) *corev1.Secret {
 		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "db"},
 		StringData: map[string]string{"username": "app", "password": password},
 	}
-}
-
-func create[T client.Object](o T) T {
-	GinkgoHelper()
-	Expect(admin.Create(ctx, o)).To(Succeed())
-	return o
-}
-
-func reload(o client.Object) error { return admin.Get(ctx, client.ObjectKeyFromObject(o), o) }
-
-// change changes an object of the cluster, whoever else changes it meanwhile.
-func change[T client.Object](o T, do func(T)) {
-	GinkgoHelper()
-	Eventually(func() error {
-		if err := reload(o); err != nil {
-			return err
-		}
-		do(o)
-		return admin.Update(ctx, o)
-	}).Should(Succeed())
 }
 
 // template is a pod template for the label app.
@@ -252,44 +206,16 @@ func policy(ns, name string, with ...func(*v1alpha1.RebootPolicySpec)) *v1alpha1
 // watching creates a RebootPolicy and waits until it has its baseline.
 func watching(p *v1alpha1.RebootPolicy) *v1alpha1.RebootPolicy {
 	GinkgoHelper()
-	create(p)
-	Eventually(ready(p)).Should(Equal("True Ready"))
+	AwaitReady(Create(p))
 	Expect(p.Status.Observed).To(HaveLen(1))
 	Expect(p.Status.Restarts).To(BeZero())
 	return p
 }
 
-// ready gives status and reason of the condition Ready, once it speaks of the latest version of the spec.
-func ready(p *v1alpha1.RebootPolicy) func() string { return condition(p, "Ready") }
-
-func condition(p *v1alpha1.RebootPolicy, name string) func() string {
-	return func() string {
-		if err := reload(p); err != nil {
-			return err.Error()
-		}
-		c := meta.FindStatusCondition(p.Status.Conditions, name)
-		switch {
-		case c == nil:
-			return "none"
-		case c.ObservedGeneration != p.Generation:
-			return "of an older version"
-		default:
-			return string(c.Status) + " " + c.Reason
-		}
-	}
-}
-
-func message(p *v1alpha1.RebootPolicy, name string) string {
-	GinkgoHelper()
-	c := meta.FindStatusCondition(p.Status.Conditions, name)
-	Expect(c).NotTo(BeNil())
-	return c.Message
-}
-
 // restarts gives how many restarts a RebootPolicy has completed.
 func restarts(p *v1alpha1.RebootPolicy) func() int64 {
 	return func() int64 {
-		Expect(reload(p)).To(Succeed())
+		Expect(Reload(p)).To(Succeed())
 		if p.Status.Pending != nil {
 			return -1
 		}
@@ -300,7 +226,7 @@ func restarts(p *v1alpha1.RebootPolicy) func() int64 {
 // marks are the annotations on a Deployment's pod template that restarts have set.
 func marks(d *appsv1.Deployment) map[string]string {
 	GinkgoHelper()
-	Expect(reload(d)).To(Succeed())
+	Expect(Reload(d)).To(Succeed())
 	all := maps.Clone(d.Spec.Template.Annotations)
 	maps.DeleteFunc(all, func(k, _ string) bool { return !strings.HasPrefix(k, mark) })
 	return all
@@ -309,63 +235,23 @@ func marks(d *appsv1.Deployment) map[string]string {
 // templates counts the versions of a Deployment's spec, the first one included: each restart is one more.
 func templates(d *appsv1.Deployment) int64 {
 	GinkgoHelper()
-	Expect(reload(d)).To(Succeed())
+	Expect(Reload(d)).To(Succeed())
 	return d.Generation
 }
 
-// eventsOf lists reason and note of the events about an object.
-func eventsOf(o client.Object) func() []string {
-	return func() []string {
-		list := &eventsv1.EventList{}
-		Expect(admin.List(ctx, list, client.InNamespace(o.GetNamespace()))).To(Succeed())
-		var all []string
-		for _, e := range list.Items {
-			if e.Regarding.UID == o.GetUID() {
-				all = append(all, e.Reason+": "+e.Note)
-			}
-		}
-		return all
-	}
-}
-
-// poke makes the operator run a RebootPolicy, which changes nothing that it acts on, and waits until that
-// run is over: a condition tells it, because the spec has another generation.
-func poke(p *v1alpha1.RebootPolicy) {
+// rerun makes the operator run a RebootPolicy, by a change of its spec that means nothing, and waits until it has.
+func rerun(p *v1alpha1.RebootPolicy) {
 	GinkgoHelper()
-	change(p, func(p *v1alpha1.RebootPolicy) {
+	Change(p, func(p *v1alpha1.RebootPolicy) {
 		p.Spec.Restart.MinInterval = at(time.Duration(p.Generation) * time.Nanosecond)
 	})
-	Eventually(func() bool {
-		Expect(reload(p)).To(Succeed())
-		return p.Status.ObservedGeneration == p.Generation
-	}).Should(BeTrue())
+	AwaitRun(p)
 }
 
 // everything is all that others may see of the operator's doings in a namespace.
 func everything(p *v1alpha1.RebootPolicy, d *appsv1.Deployment) string {
 	GinkgoHelper()
-	Expect(reload(p)).To(Succeed())
-	Expect(reload(d)).To(Succeed())
-	return fmt.Sprint(p, d, eventsOf(p)(), eventsOf(d)())
-}
-
-// counted is the value of the counter, or the number of observations of the histogram, of that name that has
-// these values as labels.
-func counted(name string, labels ...string) float64 {
-	GinkgoHelper()
-	families, err := metrics.Registry.Gather()
-	Expect(err).NotTo(HaveOccurred())
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			has := map[string]bool{}
-			for _, l := range m.GetLabel() {
-				has[l.GetValue()] = true
-			}
-			missing := slices.ContainsFunc(labels, func(l string) bool { return !has[l] })
-			if f.GetName() == name && !missing {
-				return m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
-			}
-		}
-	}
-	return 0
+	Expect(Reload(p)).To(Succeed())
+	Expect(Reload(d)).To(Succeed())
+	return fmt.Sprint(p, d, EventsOf(p)(), EventsOf(d)())
 }

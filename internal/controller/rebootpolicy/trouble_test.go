@@ -31,6 +31,7 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	"github.com/acme/platform-operator/internal/external/sqldb"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 var _ = Describe("Trouble", Ordered, func() {
@@ -42,8 +43,8 @@ var _ = Describe("Trouble", Ordered, func() {
 
 	BeforeAll(func() { w = newWorld() })
 	BeforeEach(func() {
-		ns = namespace()
-		d = create(deployment(ns, "web"))
+		ns = namespaceWithSecret()
+		d = Create(deployment(ns, "web"))
 		w.holds(ns, "the-first-value")
 	})
 
@@ -56,9 +57,9 @@ var _ = Describe("Trouble", Ordered, func() {
 		was := p.Status.Observed
 		w.fails(ns, reason)
 		w.polled(p)
-		Eventually(ready(p)).Should(Equal("False " + string(reason)))
+		Eventually(Ready(p)).Should(Equal("False " + string(reason)))
 		Expect(stalled(p)).To(Equal(wantStalled))
-		Expect(message(p, "ValueRead")).To(Equal("it is so. The last value is kept, and nothing is restarted"))
+		Expect(Message(p, "ValueRead")).To(Equal("it is so. The last value is kept, and nothing is restarted"))
 		Expect(p.Status.Observed).To(Equal(was))
 
 		By("starting the operator again meanwhile")
@@ -72,7 +73,7 @@ var _ = Describe("Trouble", Ordered, func() {
 		By("being back with the same value")
 		w.holds(ns, "the-first-value")
 		w.polled(p)
-		Eventually(ready(p)).Should(Equal("True Ready"))
+		AwaitReady(p)
 		Expect(p.Status.Observed).To(Equal(was))
 		Expect(restarts(p)()).To(BeZero())
 		Expect(templates(d)).To(Equal(int64(1)))
@@ -80,7 +81,7 @@ var _ = Describe("Trouble", Ordered, func() {
 		By("being away again, and back with another value")
 		w.fails(ns, reason)
 		w.polled(p)
-		Eventually(ready(p)).Should(Equal("False " + string(reason)))
+		Eventually(Ready(p)).Should(Equal("False " + string(reason)))
 		w.holds(ns, "another")
 		w.polled(p)
 		Eventually(restarts(p)).Should(Equal(int64(1)))
@@ -100,68 +101,68 @@ var _ = Describe("Trouble", Ordered, func() {
 
 	It("from the first reading on is no baseline", func() {
 		w.fails(ns, sqldb.Unreachable)
-		p := create(policy(ns, "p"))
-		Eventually(ready(p)).Should(Equal("False SourceUnreachable"))
+		p := Create(policy(ns, "p"))
+		Eventually(Ready(p)).Should(Equal("False SourceUnreachable"))
 		Expect(p.Status.Observed).To(BeEmpty())
 		w.holds(ns, "the-first-value")
 		w.polled(p)
-		Eventually(ready(p)).Should(Equal("True Ready"))
+		AwaitReady(p)
 		Expect(restarts(p)()).To(BeZero())
 		Expect(templates(d)).To(Equal(int64(1)))
 	})
 
 	It("with the Secret is told, and over as soon as it is right", func() {
 		secret := credentials(ns, "the-password")
-		Expect(admin.Delete(ctx, secret.DeepCopy())).To(Succeed())
-		p := create(policy(ns, "p"))
-		Eventually(ready(p)).Should(Equal("False CredentialsMissing"))
-		Expect(message(p, "ValueRead")).To(Equal("the Secret db does not exist"))
+		Remove(secret.DeepCopy())
+		p := Create(policy(ns, "p"))
+		Eventually(Ready(p)).Should(Equal("False CredentialsMissing"))
+		Expect(Message(p, "ValueRead")).To(Equal("the Secret db does not exist"))
 		Expect(stalled(p)).To(BeTrue())
 		Expect(w.readsOf(ns)()).To(BeZero())
 
-		create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "db"}, StringData: map[string]string{"username": "app"}})
-		Eventually(func() string { _ = reload(p); return message(p, "ValueRead") }).Should(Equal("the Secret db has no key password"))
-		change(secret, func(s *corev1.Secret) { s.Data["password"] = []byte("the-password") })
-		Eventually(ready(p)).Should(Equal("True Ready"))
+		Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "db"}, StringData: map[string]string{"username": "app"}})
+		Eventually(func() string { _ = Reload(p); return Message(p, "ValueRead") }).Should(Equal("the Secret db has no key password"))
+		Change(secret, func(s *corev1.Secret) { s.Data["password"] = []byte("the-password") })
+		AwaitReady(p)
 
 		By("rotating the password")
-		change(secret, func(s *corev1.Secret) { s.Data["password"] = []byte(`p@:/?#%'\ {`) })
+		Change(secret, func(s *corev1.Secret) { s.Data["password"] = []byte(`p@:/?#%'\ {`) })
 		Eventually(func() string { s, _ := w.asked(ns); return s.Password }).Should(Equal(`p@:/?#%'\ {`))
-		poke(p)
-		Eventually(ready(p)).Should(Equal("True Ready"))
+		rerun(p)
+		AwaitReady(p)
 
 		By("taking the Secret away while it is watched")
-		Expect(admin.Delete(ctx, secret.DeepCopy())).To(Succeed())
-		Eventually(ready(p)).Should(Equal("False CredentialsMissing"))
+		Remove(secret.DeepCopy())
+		Eventually(Ready(p)).Should(Equal("False CredentialsMissing"))
 		Expect(restarts(p)()).To(BeZero())
 		Expect(templates(d)).To(Equal(int64(1)))
 		Expect(everything(p, d)).NotTo(Or(ContainSubstring("the-password"), ContainSubstring("p@:")))
 	})
 
 	It("with the certificate authorities is told", func() {
-		p := create(policy(ns, "p", func(s *v1alpha1.RebootPolicySpec) {
+		p := Create(policy(ns, "p", func(s *v1alpha1.RebootPolicySpec) {
 			s.Source.TLS = &v1alpha1.SourceTLS{CASecretRef: &v1alpha1.CAReference{Name: "ca"}, ServerName: "db.acme.com"}
 		}))
-		Eventually(ready(p)).Should(Equal("False CredentialsMissing"))
-		Expect(message(p, "ValueRead")).To(Equal("the Secret ca does not exist"))
-		create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "ca"}, StringData: map[string]string{"ca.crt": "the authorities"}})
-		Eventually(ready(p)).Should(Equal("True Ready"))
+		Eventually(Ready(p)).Should(Equal("False CredentialsMissing"))
+		Expect(Message(p, "ValueRead")).To(Equal("the Secret ca does not exist"))
+		Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "ca"}, StringData: map[string]string{"ca.crt": "the authorities"}})
+		AwaitReady(p)
 		source, _ := w.asked(ns)
 		Expect(source.TLS).To(Equal(sqldb.TLS{CA: "the authorities", ServerName: "db.acme.com"}))
 	})
 
 	It("never comes from a Secret of another namespace", func() {
-		elsewhere := namespace()
-		create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: elsewhere, Name: "theirs"}, StringData: map[string]string{"username": "a", "password": "b"}})
-		p := create(policy(ns, "p", func(s *v1alpha1.RebootPolicySpec) { s.Source.CredentialsSecretRef.Name = "theirs" }))
-		Eventually(ready(p)).Should(Equal("False CredentialsMissing"))
+		elsewhere := namespaceWithSecret()
+		Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: elsewhere, Name: "theirs"}, StringData: map[string]string{"username": "a", "password": "b"}})
+		p := Create(policy(ns, "p", func(s *v1alpha1.RebootPolicySpec) { s.Source.CredentialsSecretRef.Name = "theirs" }))
+		Eventually(Ready(p)).Should(Equal("False CredentialsMissing"))
 		Expect(w.readsOf(ns)()).To(BeZero())
 	})
 
 	It("is near when connections are not encrypted, and so it is told", func() {
 		p := watching(policy(ns, "p", func(s *v1alpha1.RebootPolicySpec) { s.Source.TLS = &v1alpha1.SourceTLS{Mode: v1alpha1.TLSDisable} }))
-		Eventually(eventsOf(p)).Should(ContainElement(HavePrefix("Unencrypted: connections to the database are not encrypted")))
-		Expect(message(p, "Admitted")).To(ContainSubstring("not encrypted"))
+		Eventually(EventsOf(p)).Should(ContainElement(HavePrefix("Warning Unencrypted: connections to the database are not encrypted")))
+		Expect(Message(p, "Admitted")).To(ContainSubstring("not encrypted"))
 		source, _ := w.asked(ns)
 		Expect(source.TLS.Disabled).To(BeTrue())
 	})
@@ -172,10 +173,10 @@ var _ = Describe("Trouble", Ordered, func() {
 		DeferCleanup(release)
 		var stuck []*v1alpha1.RebootPolicy
 		for i := range 50 {
-			stuck = append(stuck, create(policy(ns, "stuck-"+strconv.Itoa(i), func(s *v1alpha1.RebootPolicySpec) { s.Source.Host = hanging })))
+			stuck = append(stuck, Create(policy(ns, "stuck-"+strconv.Itoa(i), func(s *v1alpha1.RebootPolicySpec) { s.Source.Host = hanging })))
 		}
 		for _, p := range stuck {
-			Eventually(ready(p)).Should(Equal("False Reading"))
+			Eventually(Ready(p)).Should(Equal("False Reading"))
 		}
 		p := watching(policy(ns, "p"))
 		for i := range 3 {
@@ -185,7 +186,7 @@ var _ = Describe("Trouble", Ordered, func() {
 		}
 		release()
 		for _, p := range stuck {
-			Eventually(ready(p)).Should(Equal("False SourceUnreachable"))
+			Eventually(Ready(p)).Should(Equal("False SourceUnreachable"))
 		}
 	})
 
@@ -193,11 +194,11 @@ var _ = Describe("Trouble", Ordered, func() {
 		p := watching(policy(ns, "p"))
 		w.answer(ns, func(context.Context) (sqldb.Value, error) { panic("the-password") })
 		w.polled(p)
-		Eventually(ready(p)).Should(Equal("False SourceUnreachable"))
-		Expect(message(p, "ValueRead")).To(ContainSubstring("could not be asked"))
+		Eventually(Ready(p)).Should(Equal("False SourceUnreachable"))
+		Expect(Message(p, "ValueRead")).To(ContainSubstring("could not be asked"))
 		w.holds(ns, "the-first-value")
 		w.polled(p)
-		Eventually(ready(p)).Should(Equal("True Ready"))
+		AwaitReady(p)
 	})
 
 	It("is no steady state: reading the same again writes nothing", func() {
@@ -206,7 +207,7 @@ var _ = Describe("Trouble", Ordered, func() {
 		for i := range 10 {
 			before := w.readsOf(ns)()
 			w.clock.SetTime(w.clock.Now().Add(2 * time.Hour))
-			change(p, func(p *v1alpha1.RebootPolicy) {
+			Change(p, func(p *v1alpha1.RebootPolicy) {
 				metav1.SetMetaDataAnnotation(&p.ObjectMeta, "looked-at", strconv.Itoa(i))
 			})
 			Eventually(w.readsOf(ns)).Should(BeNumerically(">", before))
@@ -216,9 +217,9 @@ var _ = Describe("Trouble", Ordered, func() {
 
 	It("comes from an attempt on the cluster's own namespaces", func() {
 		for _, protected := range []string{"kube-system", testenv.OperatorNamespace} {
-			p := create(policy(protected, "p"))
-			DeferCleanup(func() { Expect(admin.Delete(ctx, p)).To(Succeed()) })
-			Eventually(ready(p)).Should(Equal("False ProtectedNamespace"))
+			p := Create(policy(protected, "p"))
+			DeferCleanup(func() { Remove(p) })
+			Eventually(Ready(p)).Should(Equal("False ProtectedNamespace"))
 			Expect(w.readsOf(protected)()).To(BeZero())
 		}
 	})

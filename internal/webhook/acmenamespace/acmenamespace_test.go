@@ -25,14 +25,13 @@ import (
 	gomegatypes "github.com/onsi/gomega/types"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 // refused wants the webhook's refusal, which names the field and says why.
@@ -55,7 +54,7 @@ func ending(policy v1alpha1.DeletionPolicy) func(*v1alpha1.AcmeNamespaceSpec) {
 var _ = Describe("Defaults", func() {
 	DescribeTable("of the tier and the deletion policy", func(wantTier common.TierName, want v1alpha1.DeletionPolicy, with ...func(*v1alpha1.AcmeNamespaceSpec)) {
 		n := team("defaulted", with...)
-		Expect(user.Create(ctx, n, client.DryRunAll)).To(Succeed())
+		Expect(Admin.Create(ctx, n, client.DryRunAll)).To(Succeed())
 		Expect(n.Spec.DeploymentTier).To(Equal(wantTier))
 		Expect(n.Spec.DeletionPolicy).To(Equal(want))
 	},
@@ -75,26 +74,26 @@ var _ = Describe("Defaults", func() {
 
 var _ = Describe("What cannot be had", func() {
 	It("is a name that exists, unless it is to be adopted", func() {
-		create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "app-existing"}})
+		Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "app-existing"}})
 		// The webhook answers from a cache, which follows within moments.
-		Eventually(func() error { return user.Create(ctx, team("existing"), client.DryRunAll) }).Should(refused("spec.namespaceName",
+		Eventually(func() error { return Admin.Create(ctx, team("existing"), client.DryRunAll) }).Should(refused("spec.namespaceName",
 			`the Namespace "app-existing" exists and no AcmeNamespace owns it; choose another name, or set spec.adopt to true to take it over`))
 		n := created(team("existing", func(s *v1alpha1.AcmeNamespaceSpec) { s.Adopt = true }))
 
-		Expect(user.Create(ctx, team("second", inNamespace(n.Spec.NamespaceName), func(s *v1alpha1.AcmeNamespaceSpec) { s.Adopt = true }))).
+		Expect(Admin.Create(ctx, team("second", inNamespace(n.Spec.NamespaceName), func(s *v1alpha1.AcmeNamespaceSpec) { s.Adopt = true }))).
 			To(refused("spec.namespaceName", `namespaceName "app-existing" belongs to the AcmeNamespace existing; choose another name`))
 	})
 
 	It("is a name that another one asks for, within the same second", func() {
 		fault := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.For("app-same") }})
 		defer fault.Heal()
-		create(team("z-same", inNamespace("app-same")))
-		Eventually(func() error { return user.Create(ctx, team("a-same", inNamespace("app-same")), client.DryRunAll) }).
+		Create(team("z-same", inNamespace("app-same")))
+		Eventually(func() error { return Admin.Create(ctx, team("a-same", inNamespace("app-same")), client.DryRunAll) }).
 			Should(refused("spec.namespaceName", `namespaceName "app-same" belongs to the AcmeNamespace z-same; choose another name`))
 	})
 
 	DescribeTable("is a protected name", func(name, by string) {
-		Expect(user.Create(ctx, team("protected", inNamespace(name)))).To(refused("spec.namespaceName",
+		Expect(Admin.Create(ctx, team("protected", inNamespace(name)))).To(refused("spec.namespaceName",
 			`namespaceName "`+name+`" is protected (by "`+by+`") and cannot be handed to a tenant; choose another name`))
 	},
 		Entry("of the configuration", "monitoring", "monitoring"),
@@ -103,7 +102,7 @@ var _ = Describe("What cannot be had", func() {
 	)
 
 	It("is a quota that no ResourceQuota can hold, at the start and later", func() {
-		Expect(user.Create(ctx, team("quota", func(s *v1alpha1.AcmeNamespaceSpec) { s.Quota = amounts("cpu", "-1") }))).
+		Expect(Admin.Create(ctx, team("quota", func(s *v1alpha1.AcmeNamespaceSpec) { s.Quota = amounts("cpu", "-1") }))).
 			To(refused("spec.quota", "spec.quota[cpu] is -1; it must not be negative"))
 		n := created(team("quota"))
 		Expect(update(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.Quota = amounts("pods", "0.5") })).
@@ -117,9 +116,9 @@ var _ = Describe("What cannot be had", func() {
 				Default: amounts("cpu", "1"), DefaultRequest: amounts("cpu", "2"),
 			}},
 		}
-		create(override)
-		DeferCleanup(func() { Expect(user.Delete(ctx, override)).To(Succeed()) })
-		Eventually(func() error { return user.Create(ctx, team("tier", tier("stg")), client.DryRunAll) }).Should(refused("spec.deploymentTier",
+		Create(override)
+		DeferCleanup(func() { Remove(override) })
+		Eventually(func() error { return Admin.Create(ctx, team("tier", tier("stg")), client.DryRunAll) }).Should(refused("spec.deploymentTier",
 			"the DeploymentTier stg is malformed: limitRange.defaultRequest[cpu] is 2, more than limitRange.default[cpu], 1"))
 		n := created(team("tier"))
 		Expect(update(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.DeploymentTier = "stg" })).To(refused("spec.deploymentTier",
@@ -129,7 +128,7 @@ var _ = Describe("What cannot be had", func() {
 	It("is an administrator whom nobody knows, at the start and later", func() {
 		const why = `adminUsername "nobody" is not known to the identity provider; give the name exactly as it has it`
 		nobody := func(s *v1alpha1.AcmeNamespaceSpec) { s.AdminUsername = "nobody" }
-		Expect(user.Create(ctx, team("admin", nobody))).To(refused("spec.adminUsername", why))
+		Expect(Admin.Create(ctx, team("admin", nobody))).To(refused("spec.adminUsername", why))
 		n := created(team("admin"))
 		Expect(update(n, func(n *v1alpha1.AcmeNamespace) { nobody(&n.Spec) })).To(refused("spec.adminUsername", why))
 	})
@@ -140,8 +139,8 @@ var _ = Describe("The identity provider", func() {
 
 	It("that is broken holds nothing back, but for a warning", func() {
 		people.answer(func(context.Context) error { return errors.New("canary") })
-		create(team("broken"))
-		Expect(warned.Take()).To(Equal([]string{unasked}))
+		Create(team("broken"))
+		Expect(Warned.Take()).To(Equal([]string{unasked}))
 	})
 
 	It("that does not answer holds nothing back, after three seconds", func() {
@@ -149,19 +148,19 @@ var _ = Describe("The identity provider", func() {
 			<-ctx.Done()
 			return ctx.Err()
 		})
-		create(team("hanging"))
-		Expect(warned.Take()).To(Equal([]string{unasked}))
+		Create(team("hanging"))
+		Expect(Warned.Take()).To(Equal([]string{unasked}))
 	})
 
 	It("is not asked for service accounts, nor again when the administrator stays", func() {
 		people.answer(func(context.Context) error { return errors.New("not to be asked") })
-		create(team("robot", func(s *v1alpha1.AcmeNamespaceSpec) { s.AdminUsername = "system:serviceaccount:ci:deployer" }))
-		Expect(warned.Take()).To(BeEmpty())
+		Create(team("robot", func(s *v1alpha1.AcmeNamespaceSpec) { s.AdminUsername = "system:serviceaccount:ci:deployer" }))
+		Expect(Warned.Take()).To(BeEmpty())
 		people.answer(nil)
 		n := created(team("stays"))
 		people.answer(func(context.Context) error { return errors.New("not to be asked") })
 		Expect(update(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.AdminGroups = []string{"ops"} })).To(Succeed())
-		Expect(warned.Take()).To(BeEmpty())
+		Expect(Warned.Take()).To(BeEmpty())
 	})
 })
 
@@ -185,27 +184,27 @@ var _ = Describe("Warnings", func() {
 		} {
 			n := created(team(tc.name, tc.with...))
 			for range tc.pods {
-				create(pod(n.Spec.NamespaceName))
+				Create(pod(n.Spec.NamespaceName))
 			}
-			warned.Take()
-			Expect(user.Delete(ctx, n, client.DryRunAll)).To(Succeed())
+			Warned.Take()
+			Remove(n, client.DryRunAll)
 			var want []string
 			if tc.want != "" {
 				want = []string{tc.want}
 			}
-			Expect(warned.Take()).To(Equal(want), tc.name)
+			Expect(Warned.Take()).To(Equal(want), tc.name)
 		}
 	})
 
 	It("say that a quota is less than what is in use", func() {
 		n := created(team("shrinking"))
 		rq := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "app-shrinking", Name: "dev"}}
-		Expect(reload(rq)).To(Succeed())
+		Expect(Reload(rq)).To(Succeed())
 		rq.Status = corev1.ResourceQuotaStatus{Hard: rq.Spec.Hard, Used: amounts("cpu", "4", "memory", "1Gi", "pods", "3")}
-		Expect(user.Status().Update(ctx, rq)).To(Succeed())
-		Eventually(func() *v1alpha1.QuotaStatus { _ = reload(n); return n.Status.Quota }).ShouldNot(BeNil())
+		Expect(Admin.Status().Update(ctx, rq)).To(Succeed())
+		Eventually(func() *v1alpha1.QuotaStatus { _ = Reload(n); return n.Status.Quota }).ShouldNot(BeNil())
 		Expect(update(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.Quota = amounts("cpu", "2", "pods", "3") })).To(Succeed())
-		Expect(warned.Take()).To(Equal([]string{"cpu: the new limit is 2 and 4 is in use; nothing is stopped, and nothing more can be started"}))
+		Expect(Warned.Take()).To(Equal([]string{"cpu: the new limit is 2 and 4 is in use; nothing is stopped, and nothing more can be started"}))
 	})
 })
 
@@ -214,7 +213,7 @@ var _ = Describe("An object that is being deleted", func() {
 		n := team("leaving")
 		n.Finalizers = []string{"example.org/later"}
 		created(n)
-		Expect(user.Delete(ctx, n)).To(Succeed())
+		Remove(n)
 		Expect(update(n, func(n *v1alpha1.AcmeNamespace) {
 			n.Spec.AdminUsername, n.Spec.Quota = "nobody", amounts("cpu", "-1")
 		})).To(Succeed())
@@ -229,30 +228,28 @@ var _ = Describe("An object that became wrong", func() {
 			Spec:       v1alpha1.DeploymentTierSpec{Quota: amounts("cpus", "1")},
 		}
 		n := created(team("wronged", tier("stg"), ending(v1alpha1.DeletionRetain)))
-		create(override)
-		DeferCleanup(func() { Expect(user.Delete(ctx, override)).To(Succeed()) })
-		Eventually(func() error { return user.Create(ctx, team("wronged-too", tier("stg")), client.DryRunAll) }).ShouldNot(Succeed())
+		Create(override)
+		DeferCleanup(func() { Remove(override) })
+		Eventually(func() error { return Admin.Create(ctx, team("wronged-too", tier("stg")), client.DryRunAll) }).ShouldNot(Succeed())
 		Expect(update(n, func(n *v1alpha1.AcmeNamespace) {
 			n.Annotations = map[string]string{"platform.acme.com/paused": "false"}
 		})).To(Succeed())
-		Expect(user.Delete(ctx, n)).To(Succeed())
-		Eventually(func() bool { return apierrors.IsNotFound(reload(n)) }).Should(BeTrue())
+		Remove(n)
+		Eventually(Gone(n)).Should(Succeed())
 	})
 })
 
 var _ = Describe("A dry run", func() {
 	It("leaves nothing behind", func() {
 		n := team("dry")
-		Expect(user.Create(ctx, n, client.DryRunAll)).To(Succeed())
-		Expect(apierrors.IsNotFound(reload(team("dry")))).To(BeTrue())
-		Consistently(func() bool {
-			return apierrors.IsNotFound(reload(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "app-dry"}}))
-		}).Should(BeTrue())
+		Expect(Admin.Create(ctx, n, client.DryRunAll)).To(Succeed())
+		Expect(Gone(team("dry"))()).To(Succeed())
+		Consistently(Gone(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "app-dry"}})).Should(Succeed())
 		n = created(team("dry"))
 		version := n.ResourceVersion
-		Expect(user.Patch(ctx, n.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"deploymentTier":"prod"}}`)), client.DryRunAll)).To(Succeed())
-		Expect(user.Delete(ctx, n.DeepCopy(), client.DryRunAll)).To(Succeed())
-		Expect(reload(n)).To(Succeed())
+		Patch(n.DeepCopy(), `{"spec":{"deploymentTier":"prod"}}`, client.DryRunAll)
+		Remove(n.DeepCopy(), client.DryRunAll)
+		Expect(Reload(n)).To(Succeed())
 		Expect(n.ResourceVersion).To(Equal(version))
 	})
 })
@@ -260,9 +257,9 @@ var _ = Describe("A dry run", func() {
 var _ = Describe("The name of a retained namespace", func() {
 	It("is free for the one who left it, and for nobody else", func() {
 		n := created(team("returning", ending(v1alpha1.DeletionRetain)))
-		Expect(user.Delete(ctx, n)).To(Succeed())
-		Eventually(func() bool { return apierrors.IsNotFound(reload(n)) }).Should(BeTrue())
-		Eventually(func() error { return user.Create(ctx, team("heir", inNamespace("app-returning")), client.DryRunAll) }).
+		Remove(n)
+		Eventually(Gone(n)).Should(Succeed())
+		Eventually(func() error { return Admin.Create(ctx, team("heir", inNamespace("app-returning")), client.DryRunAll) }).
 			Should(MatchError(ContainSubstring("no AcmeNamespace owns it")))
 		created(team("returning"))
 	})
@@ -272,14 +269,10 @@ var _ = Describe("While the webhook is away", Serial, func() {
 	It("everything is admitted, and the loop gives the answer later", func() {
 		op.Stop()
 		n := team("away", inNamespace("monitoring"))
-		create(n)
+		Create(n)
 		Expect(n.Spec.DeploymentTier).To(Equal(common.TierDev), "by the schema")
 		op.Start()
-		Eventually(func() bool {
-			_ = reload(n)
-			c := meta.FindStatusCondition(n.Status.Conditions, "Ready")
-			return c != nil && c.Reason == "NameProtected"
-		}).Should(BeTrue())
+		Eventually(Ready(n)).Should(Equal("False NameProtected"))
 	})
 })
 

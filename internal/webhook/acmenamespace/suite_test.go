@@ -20,62 +20,38 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"time"
 
-	"github.com/go-logr/logr"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 var (
-	plane  *testenv.ControlPlane
 	op     *testenv.Operator
 	people = &directory{}
-	user   client.Client // a cluster administrator's
-	warned = &testenv.Warnings{}
 	ctx    = context.Background()
 )
 
+// No controllers run: what a quota has in use is up to the specs.
 func TestWebhook(t *testing.T) {
-	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(20 * time.Second)
-	SetDefaultEventuallyPollingInterval(20 * time.Millisecond)
-	RunSpecs(t, "Webhook of AcmeNamespaces")
+	Setup{Prepare: func() {
+		op = StartOperator(Configured("acmeNamespace: {protectedNames: [monitoring, infra-*]}"),
+			func(o *operator.Options) { o.WebhookPort, o.Directory = 0, people })
+	}}.Run(t, "Webhook of AcmeNamespaces")
 }
-
-var _ = BeforeSuite(func() {
-	logf.SetLogger(logr.Discard())
-	var err error
-	plane, err = testenv.Start(testenv.Options{})
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() { Expect(plane.Stop()).To(Succeed()) })
-	Expect(testenv.InstallConfig(plane)).To(Succeed())
-	config := rest.CopyConfig(plane.Config)
-	config.WarningHandlerWithContext = warned
-	user, err = client.New(config, client.Options{Scheme: operator.Scheme()})
-	Expect(err).NotTo(HaveOccurred())
-	file := testenv.ConfigFile(GinkgoT(), "apiVersion: config.acme.com/v1alpha1\nkind: PlatformOperatorConfig\n"+
-		"acmeNamespace: {protectedNames: [monitoring, infra-*]}\n")
-	op = testenv.StartOperator(GinkgoT(), plane, func(o *operator.Options) {
-		o.ConfigFile, o.WebhookPort, o.Directory = file, 0, people
-	})
-})
 
 var _ = BeforeEach(func() {
 	people.answer(nil)
-	warned.Take()
+	Warned.Take()
 })
 
 // directory knows everybody but nobody. It may be broken.
@@ -116,22 +92,10 @@ func inNamespace(name string) func(*v1alpha1.AcmeNamespaceSpec) {
 	return func(s *v1alpha1.AcmeNamespaceSpec) { s.NamespaceName = name }
 }
 
-func create(o client.Object) {
-	GinkgoHelper()
-	Expect(user.Create(ctx, o)).To(Succeed())
-}
-
 // created creates an AcmeNamespace and waits until it is ready.
 func created(n *v1alpha1.AcmeNamespace) *v1alpha1.AcmeNamespace {
 	GinkgoHelper()
-	create(n)
-	Eventually(func(g Gomega) {
-		g.Expect(reload(n)).To(Succeed())
-		c := meta.FindStatusCondition(n.Status.Conditions, "Ready")
-		g.Expect(c).NotTo(BeNil())
-		g.Expect(string(c.Status)).To(Equal("True"), c.Message)
-	}).Should(Succeed())
-	return n
+	return AwaitReady(Create(n))
 }
 
 // update changes an object as often as somebody else is faster, and gives what came of it.
@@ -139,15 +103,13 @@ func update[T client.Object](o T, do func(T)) error {
 	GinkgoHelper()
 	var err error
 	Eventually(func() bool {
-		Expect(reload(o)).To(Succeed())
+		Expect(Reload(o)).To(Succeed())
 		do(o)
-		err = user.Update(ctx, o)
+		err = Admin.Update(ctx, o)
 		return apierrors.IsConflict(err)
 	}).Should(BeFalse())
 	return err
 }
-
-func reload(o client.Object) error { return user.Get(ctx, client.ObjectKeyFromObject(o), o) }
 
 func amounts(pairs ...string) corev1.ResourceList {
 	list := corev1.ResourceList{}

@@ -1,0 +1,133 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package suite is what Ginkgo suites share that run against a control plane: how they are set up, and the words that
+// their specs have in common. It is imported with a dot, as Ginkgo and Gomega are.
+package suite
+
+import (
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/acme/platform-operator/internal/operator"
+	"github.com/acme/platform-operator/internal/testenv"
+)
+
+const (
+	// patience is how long specs wait for something to happen. No spec takes longer for it unless it fails.
+	patience = time.Minute
+	// aMoment is how long specs look whether something does not happen.
+	aMoment = 500 * time.Millisecond
+	// poll is how often specs look.
+	poll = 20 * time.Millisecond
+)
+
+// What specs work with. It is there from Setup.Prepare on.
+var (
+	// Plane is the control plane.
+	Plane *testenv.ControlPlane
+	// Admin is the client of a cluster administrator, without a cache.
+	Admin client.Client
+	// Warned is what the API server has warned Admin of.
+	Warned *testenv.Warnings
+
+	scheme *runtime.Scheme
+)
+
+// Setup says what a suite runs against.
+type Setup struct {
+	// Options are those of the control plane.
+	testenv.Options
+	// Scheme is what clients know. Without one it is what the operator knows, and config/install is installed.
+	Scheme *runtime.Scheme
+	// Log takes what the operator logs. Without one that goes nowhere.
+	Log logr.Logger
+	// Prepare is called before the first spec. Optional.
+	Prepare func()
+}
+
+// Run runs the specs of a package against a control plane with controllers, and with what config/install holds.
+func Run(t *testing.T, name string) {
+	Setup{Options: testenv.Options{WithControllers: true}}.Run(t, name)
+}
+
+// Run runs the specs of a package.
+func (s Setup) Run(t *testing.T, name string) {
+	gomega.RegisterFailHandler(ginkgo.Fail)
+	gomega.SetDefaultEventuallyTimeout(patience)
+	gomega.SetDefaultEventuallyPollingInterval(poll)
+	gomega.SetDefaultConsistentlyDuration(aMoment)
+	gomega.SetDefaultConsistentlyPollingInterval(poll)
+	ginkgo.BeforeSuite(s.start)
+	ginkgo.RunSpecs(t, name)
+}
+
+func (s Setup) start() {
+	logf.SetLogger(s.Log)
+	var err error
+	Plane, err = testenv.Start(s.Options)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	ginkgo.DeferCleanup(func() { gomega.Expect(Plane.Stop()).To(gomega.Succeed()) })
+	if scheme = s.Scheme; scheme == nil {
+		scheme = operator.Scheme()
+		gomega.Expect(testenv.InstallConfig(Plane)).To(gomega.Succeed())
+	}
+	config := rest.CopyConfig(Plane.Config)
+	Warned = &testenv.Warnings{}
+	config.WarningHandlerWithContext = Warned
+	Admin, err = client.New(config, client.Options{Scheme: scheme})
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	if s.Prepare != nil {
+		s.Prepare()
+	}
+}
+
+// ClientOf is the client of whoever has an access, also of those who may not ask which kinds there are.
+func ClientOf(config *rest.Config) client.Client {
+	ginkgo.GinkgoHelper()
+	c, err := client.New(config, client.Options{Scheme: scheme, Mapper: Admin.RESTMapper()})
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	return c
+}
+
+// User is the client of a user, who may do what RBAC says.
+func User(name string, groups ...string) client.Client {
+	ginkgo.GinkgoHelper()
+	config, err := Plane.User(name, groups...)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	return ClientOf(config)
+}
+
+// StartOperator starts an operator for a spec, or for those of an ordered container.
+func StartOperator(mutate ...func(*operator.Options)) *testenv.Operator {
+	ginkgo.GinkgoHelper()
+	return testenv.StartOperator(ginkgo.GinkgoT(), Plane, mutate...)
+}
+
+// Configured gives an operator a configuration, of which it takes the text below apiVersion and kind.
+func Configured(text string) func(*operator.Options) {
+	ginkgo.GinkgoHelper()
+	file := testenv.ConfigFile(ginkgo.GinkgoT(), "apiVersion: config.acme.com/v1alpha1\nkind: PlatformOperatorConfig\n"+text)
+	return func(o *operator.Options) { o.ConfigFile = file }
+}
