@@ -74,7 +74,7 @@ func with(p v1alpha1.ConcurrencyPolicy) func(*v1alpha1.CronTab) {
 // come lets the next slot of a CronTab come, and gives the name of its Job.
 func come(c *v1alpha1.CronTab) string {
 	GinkgoHelper()
-	Expect(Reload(c)).To(Succeed())
+	AwaitRun(c) // else a run that goes on may start the slot for the version before
 	Expect(c.Status.NextRuns).NotTo(BeEmpty())
 	slot := c.Status.NextRuns[0].UTC()
 	now.SetTime(slot.Add(20 * time.Millisecond))
