@@ -113,6 +113,34 @@ func TestRemoveGroups(t *testing.T) {
 
 func TestNamespaces(t *testing.T) {
 	if RequireRoot() != nil {
+// TestWithoutServices checks that a policy is there meanwhile only, and that one that was there stays.
+func TestWithoutServices(t *testing.T) {
+	policy := filepath.Join(t.TempDir(), "policy-rc.d")
+	failed := errors.New("no such package")
+	err := withoutServices(policy, func() error {
+		var refused *exec.ExitError
+		if err := exec.CommandContext(t.Context(), policy).Run(); !errors.As(err, &refused) || refused.ExitCode() != 101 {
+			t.Errorf("the policy says %v, want 101", err)
+		}
+		return failed
+	})
+	if !errors.Is(err, failed) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(policy); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the policy is left: %v", err)
+	}
+	if err := os.WriteFile(policy, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := withoutServices(policy, func() error { return nil }); err != nil {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(policy); err != nil || string(text) != "mine" {
+		t.Errorf("the machine's policy is %q now, %v", text, err)
+	}
+}
+
 		t.Skip("namespaces are made by root")
 	}
 	first := exec.CommandContext(t.Context(), "sleep", "600")
