@@ -117,7 +117,7 @@ BUNDLE_TOOLS := bin/operator-sdk bin/kustomize bin/opm bin/scorecard-test
 .PHONY: test-tools
 test-tools: $(BUNDLE_TOOLS)
 	hack/packages.sh slapd postgres mariadbd
-	go run ./hack/cluster build --only envtest
+	go run ./hack/cluster build --only envtest,simulated
 
 .PHONY: bench
 bench: ## Measure throughput, latency, requests and memory on the local cluster
