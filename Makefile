@@ -119,6 +119,13 @@ test-tools: $(BUNDLE_TOOLS)
 	hack/packages.sh slapd postgres mariadbd
 	go run ./hack/cluster build --only envtest,simulated
 
+# All tests of these packages, those of the real node among them.
+.PHONY: test-real-node
+test-real-node: ## Run the tests of hack/cluster with those of its real node; needs root
+	@[ "$$(id -u)" -eq 0 ] || { echo "make test-real-node runs containers on this machine, which needs root" >&2; exit 1; }
+	go run ./hack/cluster build --only simulated,real
+	PLATFORM_REAL_NODE=1 go test -count=1 -timeout 15m -v $(TEST_FLAGS) ./hack/cluster ./hack/cluster/machine
+
 .PHONY: bench
 bench: ## Measure throughput, latency, requests and memory on the local cluster
 	go run ./test/bench $(ARGS)
