@@ -229,7 +229,7 @@ catalog-validate: bin/opm ## Fail when the catalog is not what catalog would mak
 	bin/opm validate $(CATALOG)
 
 .PHONY: catalog-serve
-catalog-serve: bin/opm ## Serve the catalog on PORT of this machine, for a CatalogSource with spec.address
+catalog-serve: bin/opm ## Serve the catalog on PORT, unencrypted and to all who reach this machine, for a CatalogSource with spec.address
 	bin/opm serve $(CATALOG) --port $(PORT) --pprof-addr "" --termination-log /dev/null \
 		--cache-dir dist/catalog-cache --cache-enforce-integrity=false
 
