@@ -102,9 +102,8 @@ func TestLifeOfACluster(t *testing.T) {
 	mustRun(t, with("up", "--node-count", "2")...)
 	before := pids(t, stateDir)
 
-	start := time.Now()
-	if out := mustRun(t, with("up")...); !strings.Contains(out, "already running") || time.Since(start) > time.Second {
-		t.Errorf("a second up took %s and says:\n%s", time.Since(start), out)
+	if out := mustRun(t, with("up")...); !strings.Contains(out, "already running") {
+		t.Errorf("a second up says:\n%s", out)
 	}
 	if status := mustRun(t, with("status")...); strings.Count(status, " healthy ") != 5 || !strings.Contains(status, "2 of 2 simulated nodes are ready") {
 		t.Errorf("status says:\n%s", status)

@@ -44,7 +44,7 @@ const realNodeVariable = "PLATFORM_REAL_NODE"
 func needRealNode(t *testing.T) {
 	t.Helper()
 	if os.Getenv(realNodeVariable) != "1" || os.Geteuid() != 0 {
-		t.Skipf("runs as root with %s=1", realNodeVariable)
+		t.Skipf("runs as root with %s=1: make test-real-node", realNodeVariable)
 	}
 	mustRun(t, "build", "--only", "real")
 }

@@ -55,7 +55,7 @@ func run(args []string, messages io.Writer) error {
 	if err := release(*root, *version, *day); err != nil {
 		return err
 	}
-	fmt.Fprintf(messages, "%s is written into the Makefile, CHANGELOG.md and the base of the bundle\n", *version)
+	fmt.Fprintf(messages, "%s is written wherever the version stands\n", *version)
 	return nil
 }
 
@@ -112,7 +112,11 @@ func setVersion(text, version string) (string, error) {
 
 const unreleased = "## Unreleased\n"
 
-// closeSection gives what was not released yet the version as its title, and opens a new section.
+// isCandidate tells whether a version is to become a release.
+func isCandidate(version string) bool { return semver.Prerelease("v"+version) != "" }
+
+// closeSection gives what was not released yet the version as its title, and opens a new section. Of a
+// candidate it stays unreleased: it is what the release will list.
 func closeSection(text, version, day string) (string, error) {
 	before, after, found := strings.Cut(text, unreleased)
 	if !found {
@@ -121,6 +125,9 @@ func closeSection(text, version, day string) (string, error) {
 	entries, _, _ := strings.Cut(after, "\n## ")
 	if strings.TrimSpace(entries) == "" {
 		return "", errors.New("nothing is listed as unreleased: say what the version changes for those who use it")
+	}
+	if isCandidate(version) {
+		return text, nil
 	}
 	return before + unreleased + "\n## " + version + " - " + day + "\n" + after, nil
 }

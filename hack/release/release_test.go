@@ -78,6 +78,27 @@ func TestRelease(t *testing.T) {
 	}
 }
 
+// TestCandidate goes the way to a release by two candidates: the changelog is the release's.
+func TestCandidate(t *testing.T) {
+	const changelog = "# Changes\n\n## Unreleased\n\n- Something new.\n"
+	root := repository(t, changelog)
+	for _, step := range []struct{ version, changelog string }{
+		{"9.8.0-rc.1", changelog},
+		{"9.8.0-rc.2", changelog},
+		{"9.8.0", "# Changes\n\n## Unreleased\n\n## 9.8.0 - 2027-01-02\n\n- Something new.\n"},
+	} {
+		if err := run([]string{"--root", root, "--version", step.version, "--date", "2027-01-02"}, io.Discard); err != nil {
+			t.Fatalf("%s: %v", step.version, err)
+		}
+		if text := read(t, root, "Makefile"); !strings.Contains(text, "\nVERSION ?= "+step.version+"# ") {
+			t.Errorf("%s: the Makefile has not the new version", step.version)
+		}
+		if text := read(t, root, "CHANGELOG.md"); text != step.changelog {
+			t.Errorf("%s: the changelog is\n%s", step.version, text)
+		}
+	}
+}
+
 func TestRefusedReleaseChangesNothing(t *testing.T) {
 	const changelog = "# Changes\n\n## Unreleased\n\n- Something new.\n"
 	for reason, row := range map[string]struct{ version, day, changelog, problem string }{
@@ -86,6 +107,7 @@ func TestRefusedReleaseChangesNothing(t *testing.T) {
 		"not higher":            {"0.0.1", "2027-01-02", changelog, "not higher"},
 		"no day":                {"9.8.0", "tomorrow", changelog, "--date"},
 		"nothing listed":        {"9.8.0", "2027-01-02", "## Unreleased\n\n## 0.1.0 - 2026-11-21\n\n- All.\n", "nothing is listed"},
+		"candidate of nothing":  {"9.8.0-rc.1", "2027-01-02", "## Unreleased\n", "nothing is listed"},
 		"no unreleased section": {"9.8.0", "2027-01-02", "# Changes\n", "no section"},
 	} {
 		root := repository(t, row.changelog)
@@ -107,7 +129,7 @@ func TestChangelog(t *testing.T) {
 		t.Error("it must have one section of what is unreleased")
 	}
 	match := versionLine.FindStringSubmatch(read(t, "..", "..", "Makefile"))
-	if match == nil || !strings.Contains(text, "\n## "+match[1]+" - ") {
+	if match == nil || !isCandidate(match[1]) && !strings.Contains(text, "\n## "+match[1]+" - ") {
 		t.Errorf("it has no section of the version of the Makefile, %v", match)
 	}
 }

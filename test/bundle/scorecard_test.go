@@ -73,7 +73,7 @@ func runScorecardTest(t *testing.T, root, name string) {
 	}
 	output, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("running it (needs root or user namespaces): %v", err)
+		t.Fatalf("running it (needs root or user namespaces, see CONTRIBUTING.md): %v", err)
 	}
 	var status struct {
 		Results []struct {

@@ -29,6 +29,8 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/acme/platform-operator/internal/testenv/limit"
 )
 
 const (
@@ -53,7 +55,7 @@ func TestEndToEnd(t *testing.T) {
 	RegisterFailHandler(Fail)
 	SetDefaultEventuallyTimeout(soon)
 	SetDefaultEventuallyPollingInterval(poll)
-	RunSpecs(t, "End to end")
+	RunSpecs(t, "End to end", limit.Of(t))
 }
 
 // lab is the cluster that all specs share.

@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -57,17 +58,40 @@ func EnsurePackages(ctx context.Context, out io.Writer) error {
 		return fmt.Errorf("missing packages: %s. On Debian, as root: apt-get install %s", list, list)
 	}
 	_, _ = fmt.Fprintf(out, "installing %s\n", list)
-	err := run(ctx, "apt-get", "update", "-qq")
-	if err == nil {
-		err = run(ctx, "apt-get", append([]string{"install", "-qq", "--yes", "--no-install-recommends"}, missing...)...)
-	}
-	if err != nil {
+	if err := withoutServices(servicePolicy, func() error { return install(ctx, missing) }); err != nil {
 		return fmt.Errorf("installing %s: %w", list, err)
 	}
 	if still := missingPackages(); len(still) != 0 {
 		return errors.New("installed, but what they should bring is missing: " + strings.Join(still, " "))
 	}
 	return nil
+}
+
+func install(ctx context.Context, packages []string) error {
+	if err := run(ctx, "apt-get", "update", "-qq"); err != nil {
+		return err
+	}
+	return run(ctx, "apt-get", append([]string{"install", "-qq", "--yes", "--no-install-recommends"}, packages...)...)
+}
+
+// servicePolicy is what Debian's packages ask before they start a service.
+const servicePolicy = "/usr/sbin/policy-rc.d"
+
+// withoutServices calls f while a policy forbids that services start: a node has its own containerd, and the machine
+// is not to get another. A policy that the machine has is left alone.
+func withoutServices(policy string, f func() error) error {
+	file, err := os.OpenFile(policy, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
+	if errors.Is(err, fs.ErrExist) {
+		return f()
+	}
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString("#!/bin/sh\nexit 101\n")
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = f()
+	}
+	return errors.Join(err, os.Remove(policy))
 }
 
 func missingPackages() []string {

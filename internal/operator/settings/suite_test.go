@@ -30,6 +30,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/acme/platform-operator/internal/testenv/limit"
 )
 
 // operatorUser runs the watcher: with the permissions that the markers in watcher.go ask for and no others.
@@ -43,7 +45,7 @@ var (
 
 func TestWatcherAgainstAPIServer(t *testing.T) {
 	RegisterFailHandler(Fail)
-	RunSpecs(t, "settings")
+	RunSpecs(t, "settings", limit.Of(t))
 }
 
 var _ = BeforeSuite(func() {

@@ -32,6 +32,7 @@ import (
 
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	"github.com/acme/platform-operator/internal/testenv/limit"
 )
 
 const (
@@ -80,7 +81,7 @@ func (s Setup) Run(t *testing.T, name string) {
 	gomega.SetDefaultConsistentlyDuration(aMoment)
 	gomega.SetDefaultConsistentlyPollingInterval(poll)
 	ginkgo.BeforeSuite(s.start)
-	ginkgo.RunSpecs(t, name)
+	ginkgo.RunSpecs(t, name, limit.Of(t))
 }
 
 func (s Setup) start() {

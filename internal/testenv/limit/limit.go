@@ -1,0 +1,39 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package limit lets Ginkgo give up before Go does, which ends the process at its time-out with nothing cleaned up.
+package limit
+
+import (
+	"time"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/ginkgo/v2/types"
+)
+
+// cleaningUp is the most that is kept for taking down what specs run against.
+const cleaningUp = 5 * time.Minute
+
+// Of configures Ginkgo to end well before the deadline of a test: a fifth of the time, or cleaningUp, is left then.
+// It is an argument for RunSpecs.
+func Of(t interface{ Deadline() (time.Time, bool) }) types.SuiteConfig {
+	config, _ := ginkgo.GinkgoConfiguration()
+	if deadline, ok := t.Deadline(); ok {
+		left := time.Until(deadline) //nolint:forbidigo // it is this process that has the deadline
+		config.Timeout = min(config.Timeout, left-min(left/5, cleaningUp))
+	}
+	return config
+}
