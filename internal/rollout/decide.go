@@ -19,6 +19,7 @@ package rollout
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -119,6 +120,23 @@ func advance(s *common.RestartStatus, v view, now time.Time) (undone bool) {
 		s.Pending = instead(s, v, at)
 	}
 	return false
+}
+
+// superseded tells whether the restart that is pending gives way to what is observed, as far as is known
+// before any workload was restarted; undone, whether nothing has changed any more.
+func superseded(s *common.RestartStatus, v view) (yes, undone bool) {
+	p := s.Pending
+	return p != nil && !p.Started && !p.Replaces && p.Mark != v.mark, len(v.changes) == 0
+}
+
+// repeat asks for a restart for the content as it is: workloads were restarted for other content meanwhile.
+func repeat(s *common.RestartStatus, v view, now time.Time) {
+	at := metav1.NewMicroTime(now.Truncate(time.Microsecond))
+	s.Pending = &common.PendingRestart{Mark: v.mark, Since: at, Changed: at, Replaces: true}
+	for _, o := range v.current {
+		source, _, _ := strings.Cut(o.Source, "[")
+		s.Pending.Sources = append(s.Pending.Sources, source)
+	}
 }
 
 // instead is the restart that takes the place of the one that is pending.
@@ -238,6 +256,7 @@ func settle(s *common.RestartStatus, v view) {
 type state struct {
 	id      common.RestartedWorkload
 	mark    string
+	ours    bool // the operator has set the mark
 	rolling bool
 }
 
@@ -260,11 +279,24 @@ func wave(s *common.RestartStatus, states []state, maxConcurrent int) (todo []in
 	return todo, max(0, maxConcurrent-rolling)
 }
 
-// reverted are the workloads that lost the mark which the last restart gave them.
+// unrecorded tells whether a workload was restarted without the status saying so: by a run that could not
+// write it, or along with the restart of another object.
+func unrecorded(s *common.RestartStatus, states []state) bool {
+	return slices.ContainsFunc(states, func(w state) bool {
+		return w.ours && (lost(s, w) || s.Pending != nil && s.Pending.Mark == w.mark)
+	})
+}
+
+// lost tells whether a workload does not show the mark which the last restart gave it.
+func lost(s *common.RestartStatus, w state) bool {
+	return w.mark != s.Mark && slices.Contains(s.Workloads, w.id)
+}
+
+// reverted are the workloads from which somebody took the mark that the last restart gave them.
 func reverted(s *common.RestartStatus, states []state) []string {
 	var all []string
 	for _, w := range states {
-		if w.mark != s.Mark && slices.Contains(s.Workloads, w.id) {
+		if lost(s, w) && !w.ours {
 			all = append(all, w.id.Kind+"/"+w.id.Name)
 		}
 	}

@@ -71,8 +71,14 @@ func (r *Restarter) execute(ctx context.Context, req Request, v view, now time.T
 // request to the API server.
 func (x *execution) survey(ctx context.Context) error {
 	var err error
-	if x.workloads, err = x.Restarter.workloads(ctx, x.req); err != nil {
+	if x.workloads, err = x.Restarter.workloads(ctx, x.Client, x.req); err != nil {
 		return err
+	}
+	if x.req.Policy.MaxConcurrent > 0 && x.status.Pending.Started {
+		// Whoever was restarted a moment ago takes a turn, also when the cache does not show it yet.
+		if x.workloads, err = x.certain(ctx, x.req, x.workloads); err != nil {
+			return err
+		}
 	}
 	if len(x.workloads) == 0 || !x.rolls() || x.req.Policy.DryRun {
 		return x.listPods(ctx)
@@ -109,7 +115,7 @@ func (x *execution) tellOnly(now time.Time) engine.Outcome {
 func (x *execution) end(outcome common.RestartOutcome, message string) engine.Outcome {
 	conclude(x.status, outcome, message)
 	settle(x.status, x.view)
-	return engine.Done().Saying("the pods run with the content as it is")
+	return engine.Done().Saying(asItIs)
 }
 
 // roll marks the workloads whose turn it is, and counts those that wait. One that refuses stops none of

@@ -24,8 +24,10 @@ import (
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -122,34 +124,70 @@ func daemonSet(o *appsv1.DaemonSet) workload {
 
 // workloads lists what a request selects, in the order of kind and name. Objects that are being deleted
 // are left out.
-func (r *Restarter) workloads(ctx context.Context, req Request) ([]workload, error) {
+func (r *Restarter) workloads(ctx context.Context, reader client.Reader, req Request) ([]workload, error) {
 	var all []workload
-	add := func(o client.Object) {
+	for _, kind := range []string{kindDaemonSet, kindDeployment, kindStatefulSet} {
+		some, err := list(ctx, reader, kind, req)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+// list lists what a request selects of one kind, in the order of names.
+func list(ctx context.Context, reader client.Reader, kind string, req Request, opts ...client.ListOption) ([]workload, error) {
+	objects := map[string]client.ObjectList{
+		kindDeployment: &appsv1.DeploymentList{}, kindStatefulSet: &appsv1.StatefulSetList{}, kindDaemonSet: &appsv1.DaemonSetList{},
+	}[kind]
+	opts = append(opts, client.InNamespace(req.Object.GetNamespace()), client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	if err := reader.List(ctx, objects, opts...); err != nil {
+		return nil, fmt.Errorf("listing workloads: %w", err)
+	}
+	var all []workload
+	_ = meta.EachListItem(objects, func(item runtime.Object) error {
+		o := item.(client.Object)
 		if w, ok := workloadOf(o); ok && o.GetDeletionTimestamp().IsZero() && req.selects(w) {
 			all = append(all, w)
 		}
-	}
-	in := []client.ListOption{
-		client.InNamespace(req.Object.GetNamespace()), client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency,
-	}
-	deployments, statefulSets, daemonSets := &appsv1.DeploymentList{}, &appsv1.StatefulSetList{}, &appsv1.DaemonSetList{}
-	for _, list := range []client.ObjectList{deployments, statefulSets, daemonSets} {
-		if err := r.Client.List(ctx, list, in...); err != nil {
-			return nil, fmt.Errorf("listing workloads: %w", err)
+		return nil
+	})
+	slices.SortFunc(all, inOrder)
+	return all, nil
+}
+
+func inOrder(a, b workload) int {
+	return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.meta.Name, b.meta.Name))
+}
+
+// certain reads those of the workloads that seem to have lost the mark from the API server: the cache may
+// be late, and then they have it.
+func (r *Restarter) certain(ctx context.Context, req Request, all []workload) ([]workload, error) {
+	suspects := map[string][]string{} // names by kind
+	for _, s := range req.states(all) {
+		if lost(req.Status, s) {
+			suspects[s.id.Kind] = append(suspects[s.id.Kind], s.id.Name)
 		}
 	}
-	for i := range deployments.Items {
-		add(&deployments.Items[i])
+	for kind, names := range suspects {
+		var opts []client.ListOption
+		if len(names) == 1 {
+			opts = append(opts, client.MatchingFields{"metadata.name": names[0]})
+		}
+		live, err := list(ctx, r.Live, kind, req, opts...)
+		if err != nil {
+			return nil, err
+		}
+		suspect := func(w workload) bool { return w.kind == kind && slices.Contains(names, w.meta.Name) }
+		all = slices.DeleteFunc(all, suspect)
+		for _, w := range live {
+			if suspect(w) {
+				all = append(all, w)
+			}
+		}
 	}
-	for i := range statefulSets.Items {
-		add(&statefulSets.Items[i])
-	}
-	for i := range daemonSets.Items {
-		add(&daemonSets.Items[i])
-	}
-	slices.SortFunc(all, func(a, b workload) int {
-		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.meta.Name, b.meta.Name))
-	})
+	slices.SortFunc(all, inOrder)
 	return all, nil
 }
 
@@ -169,7 +207,7 @@ func (q Request) states(all []workload) []state {
 	key := q.annotation()
 	out := make([]state, 0, len(all))
 	for _, w := range all {
-		out = append(out, state{w.id(), w.template.Annotations[key], w.rolling})
+		out = append(out, state{w.id(), w.template.Annotations[key], ownsMark(w, key), w.rolling})
 	}
 	return out
 }
