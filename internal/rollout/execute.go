@@ -58,8 +58,11 @@ func (r *Restarter) execute(ctx context.Context, req Request, v view, now time.T
 		if !x.hasTargets() {
 			return x.end(common.OutcomeNothing, "no workload or pod is selected that can be restarted"), nil
 		}
-		restarts.WithLabelValues(req.Kind).Inc()
-		r.Event(req.Object, corev1.EventTypeNormal, eventRestarting, x.status.History[0].Source+" changed")
+		what := x.status.History[0].Source + " changed"
+		req.Told(func() {
+			restarts.WithLabelValues(req.Kind).Inc()
+			r.Event(req.Object, corev1.EventTypeNormal, eventRestarting, what)
+		})
 	}
 	if waiting, err := x.roll(ctx); err != nil || waiting > 0 {
 		return x.waitForReady(waiting), err
@@ -103,8 +106,9 @@ func (x *execution) tellOnly(now time.Time) engine.Outcome {
 		n = 0
 	}
 	text := fmt.Sprintf("would restart %s and %s", count(n, "workload"), count(len(x.doomed()), "pod"))
-	x.Event(x.req.Object, corev1.EventTypeNormal, eventWouldRestart, join(x.status.Pending.Sources)+" changed: "+text)
-	suppressed.WithLabelValues(x.req.Kind, SuppressedDryRun).Inc()
+	note := join(x.status.Pending.Sources) + " changed: " + text
+	x.req.Told(func() { x.Event(x.req.Object, corev1.EventTypeNormal, eventWouldRestart, note) })
+	x.req.suppressed(SuppressedDryRun)
 	mark, workloads := x.status.Mark, x.status.Workloads
 	begin(x.status, x.req.Reason, false, now)
 	x.status.Mark, x.status.Workloads = mark, workloads
@@ -175,7 +179,8 @@ func (x *execution) reached(id common.RestartedWorkload) {
 	}
 }
 
-// tell reports a restart as an event of what was restarted.
+// tell reports a restart as an event of what was restarted. That has been done, whatever becomes of the status,
+// and is not done again.
 func (r *Restarter) tell(req Request, target client.Object) {
 	h := req.Status.History
 	if len(h) == 0 {
@@ -197,7 +202,7 @@ func (x *execution) waitForReady(waiting int) engine.Outcome {
 
 func (x *execution) setReason(reason string) {
 	if x.status.Pending.Reason != reason {
-		suppressed.WithLabelValues(x.req.Kind, reason).Inc()
+		x.req.suppressed(reason)
 	}
 	x.status.Pending.Reason = reason
 }

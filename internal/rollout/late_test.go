@@ -82,7 +82,7 @@ func lately(cached, live []*appsv1.Deployment) (r *Restarter, cache, server *rea
 
 func requestOf(s *common.RestartStatus) Request {
 	w := &v1alpha1.ConfigWatcher{ObjectMeta: metav1.ObjectMeta{Name: "w"}}
-	return Request{Kind: "configwatcher", Object: w, Selector: labels.Everything(), Status: s}
+	return Request{Kind: "configwatcher", Object: w, Selector: labels.Everything(), Status: s, Told: func(tell func()) { tell() }}
 }
 
 const rollouts = names.Operator + "-rollout"

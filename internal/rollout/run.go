@@ -92,7 +92,7 @@ func (r *Restarter) run(ctx context.Context, req Request) (engine.Outcome, error
 		return engine.Outcome{}, err
 	}
 	if advance(s, v, now) {
-		suppressed.WithLabelValues(req.Kind, SuppressedUndone).Inc()
+		req.suppressed(SuppressedUndone)
 	}
 	if s.Pending == nil {
 		return r.settled(ctx, req, v, now)
@@ -134,8 +134,10 @@ func (r *Restarter) expectKey(req Request, key Key) {
 	}
 	if s.KeyID != "" {
 		Rebase(s)
-		r.Event(req.Object, corev1.EventTypeWarning, eventKeyChanged,
-			"the key of the hashes is another one; the content is taken as it is, and nothing is restarted for it")
+		req.Told(func() {
+			r.Event(req.Object, corev1.EventTypeWarning, eventKeyChanged,
+				"the key of the hashes is another one; the content is taken as it is, and nothing is restarted for it")
+		})
 	}
 	s.KeyID = key.ID()
 }
@@ -144,7 +146,7 @@ func (r *Restarter) expectKey(req Request, key Key) {
 func (r *Restarter) wait(req Request, reason string, at, now time.Time) engine.Outcome {
 	p := req.Status.Pending
 	if p.Reason != reason {
-		suppressed.WithLabelValues(req.Kind, reason).Inc()
+		req.suppressed(reason)
 	}
 	p.Reason, p.NotBefore = reason, nil
 	if !at.IsZero() {

@@ -83,7 +83,8 @@ func (k kind) runAnnotated(
 	}
 	before := readNote(o)
 	after := note{UID: o.UID, RestartStatus: *before.DeepCopy()}
-	out, err := k.work(ctx, source, o, &after.RestartStatus)
+	var told []func()
+	out, err := k.work(ctx, source, o, &after.RestartStatus, func(tell func()) { told = append(told, tell) })
 	after.Ready, after.Reason, after.Message = engine.Verdict(out, err)
 	if err != nil && ctx.Err() != nil || equality.Semantic.DeepEqual(before, after) {
 		return out, err
@@ -91,12 +92,15 @@ func (k kind) runAnnotated(
 	if writeErr := writeNote(ctx, c, o, after); writeErr != nil {
 		return out, client.IgnoreNotFound(writeErr)
 	}
+	for _, tell := range told {
+		tell()
+	}
 	return out, err
 }
 
 // work runs the steps until one does not let the next one run.
 func (k kind) work(
-	ctx context.Context, source v1alpha1.SourceKind, o *metav1.PartialObjectMetadata, s *common.RestartStatus,
+	ctx context.Context, source v1alpha1.SourceKind, o *metav1.PartialObjectMetadata, s *common.RestartStatus, told func(func()),
 ) (engine.Outcome, error) {
 	selector, err := parseSelector(o.Annotations[names.AnnotationPodSelector])
 	if err != nil {
@@ -105,7 +109,7 @@ func (k kind) work(
 	w := &v1alpha1.ConfigWatcher{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name, UID: o.UID}}
 	w.Spec.Sources = []v1alpha1.Source{{Kind: source, Name: o.Name}}
 	steps := k.steps(w, rollout.Request{
-		Kind: strings.ToLower(string(source)), Object: o, Selector: selector, Status: s, Reason: reasonContentChanged,
+		Kind: strings.ToLower(string(source)), Object: o, Selector: selector, Status: s, Reason: reasonContentChanged, Told: told,
 	})
 	return engine.Steps(ctx, steps)
 }
