@@ -26,6 +26,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
@@ -83,7 +84,7 @@ func (x *execution) survey(ctx context.Context) error {
 			return err
 		}
 	}
-	if len(x.workloads) == 0 || !x.rolls() || x.req.Policy.DryRun {
+	if len(x.workloads) == 0 || !x.req.rolls() || x.req.Policy.DryRun {
 		return x.listPods(ctx)
 	}
 	return nil
@@ -91,18 +92,13 @@ func (x *execution) survey(ctx context.Context) error {
 
 // hasTargets tells whether there is anything to restart.
 func (x *execution) hasTargets() bool {
-	return x.rolls() && len(x.workloads) > 0 || len(x.doomed()) > 0
-}
-
-// rolls tells whether workloads are restarted by their templates.
-func (x *execution) rolls() bool {
-	return x.req.Policy.Strategy == common.RestartRollout || x.req.Policy.Strategy == ""
+	return x.req.rolls() && len(x.workloads) > 0 || len(x.doomed()) > 0
 }
 
 // tellOnly says what would be restarted.
 func (x *execution) tellOnly(now time.Time) engine.Outcome {
 	n := len(x.workloads)
-	if !x.rolls() {
+	if !x.req.rolls() {
 		n = 0
 	}
 	text := fmt.Sprintf("would restart %s and %s", count(n, "workload"), count(len(x.doomed()), "pod"))
@@ -129,7 +125,7 @@ func (x *execution) end(outcome common.RestartOutcome, message string) engine.Ou
 // roll marks the workloads whose turn it is, and counts those that wait. One that refuses stops none of
 // the others, nor does it take a turn.
 func (x *execution) roll(ctx context.Context) (waiting int, err error) {
-	if !x.rolls() {
+	if !x.req.rolls() {
 		return 0, nil
 	}
 	states := x.req.states(x.workloads)
@@ -224,11 +220,23 @@ func (x *execution) listPods(ctx context.Context) error {
 	return err
 }
 
+// onDelete are the workloads whose pods the mark alone does not restart.
+func (x *execution) onDelete() []types.UID {
+	var uids []types.UID
+	for _, w := range x.workloads {
+		if w.onDelete {
+			uids = append(uids, w.meta.UID)
+		}
+	}
+	return uids
+}
+
 // doomed are the pods that are to be evicted or deleted.
 func (x *execution) doomed() []metav1.PartialObjectMetadata {
 	var all []metav1.PartialObjectMetadata
+	onDelete := x.onDelete()
 	for i := range x.pods {
-		if yes, _ := restartable(x.req.Policy.Strategy, &x.pods[i]); yes {
+		if yes, _ := restartable(x.req.Policy.Strategy, &x.pods[i], onDelete); yes {
 			all = append(all, x.pods[i])
 		}
 	}
@@ -286,9 +294,9 @@ func (x *execution) finish(out removal) (engine.Outcome, error) {
 
 // summary says what the restart reached.
 func (x *execution) summary() string {
-	alone := 0
+	alone, onDelete := 0, x.onDelete()
 	for i := range x.pods {
-		if _, left := restartable(x.req.Policy.Strategy, &x.pods[i]); left {
+		if _, left := restartable(x.req.Policy.Strategy, &x.pods[i], onDelete); left {
 			alone++
 		}
 	}

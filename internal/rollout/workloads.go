@@ -56,6 +56,7 @@ type workload struct {
 	template *metav1.ObjectMeta
 	selector *metav1.LabelSelector
 	rolling  bool
+	onDelete bool // its pods stay as they are until somebody deletes them
 }
 
 func (w workload) id() common.RestartedWorkload {
@@ -93,7 +94,7 @@ func deployment(o *appsv1.Deployment) workload {
 	}
 	s := o.Status
 	rolling := s.ObservedGeneration < o.Generation || s.UpdatedReplicas < want || s.Replicas > s.UpdatedReplicas || s.AvailableReplicas < want
-	return workload{kindDeployment, &o.ObjectMeta, &o.Spec.Template.ObjectMeta, o.Spec.Selector, rolling && !o.Spec.Paused}
+	return workload{kindDeployment, &o.ObjectMeta, &o.Spec.Template.ObjectMeta, o.Spec.Selector, rolling && !o.Spec.Paused, false}
 }
 
 // statefulSet reads a StatefulSet. With a partition only the pods above it are updated; one that is
@@ -111,7 +112,7 @@ func statefulSet(o *appsv1.StatefulSet) workload {
 	rolling := s.ObservedGeneration < o.Generation || s.AvailableReplicas < want ||
 		(s.UpdateRevision != s.CurrentRevision && s.UpdatedReplicas < updated)
 	onDelete := o.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType
-	return workload{kindStatefulSet, &o.ObjectMeta, &o.Spec.Template.ObjectMeta, o.Spec.Selector, rolling && !onDelete}
+	return workload{kindStatefulSet, &o.ObjectMeta, &o.Spec.Template.ObjectMeta, o.Spec.Selector, rolling && !onDelete, onDelete}
 }
 
 // daemonSet reads a DaemonSet.
@@ -119,7 +120,7 @@ func daemonSet(o *appsv1.DaemonSet) workload {
 	s := o.Status
 	rolling := s.ObservedGeneration < o.Generation || s.UpdatedNumberScheduled < s.DesiredNumberScheduled || s.NumberAvailable < s.DesiredNumberScheduled
 	onDelete := o.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType
-	return workload{kindDaemonSet, &o.ObjectMeta, &o.Spec.Template.ObjectMeta, o.Spec.Selector, rolling && !onDelete}
+	return workload{kindDaemonSet, &o.ObjectMeta, &o.Spec.Template.ObjectMeta, o.Spec.Selector, rolling && !onDelete, onDelete}
 }
 
 // workloads lists what a request selects, in the order of kind and name. Objects that are being deleted
@@ -197,6 +198,11 @@ func (q Request) selects(w workload) bool {
 		return q.Target.Kind == w.kind && q.Target.Name == w.meta.Name
 	}
 	return q.Selector.Matches(labels.Set(w.template.Labels))
+}
+
+// rolls tells whether workloads are restarted by their templates.
+func (q Request) rolls() bool {
+	return q.Policy.Strategy == common.RestartRollout || q.Policy.Strategy == ""
 }
 
 // annotation is the mark of the request's object on pod templates.
