@@ -108,6 +108,7 @@ func (n neverOpens) Error() string {
 func advance(s *common.RestartStatus, v view, now time.Time) (undone bool) {
 	at := metav1.NewMicroTime(now.Truncate(time.Microsecond))
 	s.Observed = v.baseline
+	doubt(s, at)
 	p := s.Pending
 	switch {
 	case p == nil && len(v.changes) > 0:
@@ -120,6 +121,25 @@ func advance(s *common.RestartStatus, v view, now time.Time) (undone bool) {
 		s.Pending = instead(s, v, at)
 	}
 	return false
+}
+
+// clockWasWrong is how far a restart may be ahead of the clock. Up to that the clock was set back, and the
+// restart counts; beyond it the clock had been wrong before.
+const clockWasWrong = time.Hour
+
+// doubt corrects what a clock wrote down that was ahead of the time: it would hold restarts back.
+func doubt(s *common.RestartStatus, now metav1.MicroTime) {
+	if p := s.Pending; p != nil && now.Before(&p.Changed) {
+		p.Changed = now
+	}
+	if p := s.Pending; p != nil && now.Before(&p.Since) {
+		p.Since = now
+	}
+	wrong := func(t metav1.Time) bool { return t.Sub(now.Time) > clockWasWrong }
+	s.Recent = slices.DeleteFunc(s.Recent, wrong)
+	if s.LastRestart != nil && wrong(*s.LastRestart) {
+		s.LastRestart = nil
+	}
 }
 
 // superseded tells whether the restart that is pending gives way to what is observed, as far as is known
@@ -211,7 +231,7 @@ func (t timing) opens(from time.Time) (first time.Time, ok bool) {
 }
 
 // within are the times that are less than an hour ago. A time that is still to come, after the clock was
-// set back, counts too.
+// set back, counts too (see doubt).
 func within(times []metav1.Time, now time.Time) []metav1.Time {
 	return slices.DeleteFunc(slices.Clone(times), func(t metav1.Time) bool { return !t.After(now.Add(-time.Hour)) })
 }
