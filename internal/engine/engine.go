@@ -68,7 +68,12 @@ type Scope[T Object] struct {
 	Log logr.Logger
 
 	runner *runner[T]
+	told   *[]func()
 }
+
+// Told has something counted or reported that the status tells, once that is written: a run whose status cannot be
+// written is repeated and comes to the same again.
+func (s Scope[T]) Told(tell func()) { *s.told = append(*s.told, tell) }
 
 // Event reports something worth telling beside the transitions that the engine reports by itself. The
 // reason is one of a fixed list; the note holds no secret.

@@ -58,7 +58,7 @@ type runner[T Object] struct {
 // Reconcile implements reconcile.ObjectReconciler: one run of one object.
 func (r *runner[T]) Reconcile(ctx context.Context, obj T) (ctrl.Result, error) {
 	ctx = context.WithValue(ctx, kindKey{}, r.Name)
-	s := Scope[T]{Client: r.client, Live: r.live, Obj: obj, Clock: r.Clock, Log: ctrl.LoggerFrom(ctx), runner: r}
+	s := Scope[T]{Client: r.client, Live: r.live, Obj: obj, Clock: r.Clock, Log: ctrl.LoggerFrom(ctx), runner: r, told: new([]func())}
 	act := r.proceed
 	switch {
 	case obj.GetAnnotations()[names.AnnotationPaused] == "true":
@@ -74,7 +74,7 @@ func (r *runner[T]) Reconcile(ctx context.Context, obj T) (ctrl.Result, error) {
 func (r *runner[T]) pause(ctx context.Context, s Scope[T]) (Outcome, error) {
 	before := s.Obj.DeepCopyObject().(T)
 	s.setPaused()
-	return Outcome{}, r.writeStatus(ctx, before, s.Obj, nil)
+	return Outcome{}, r.writeStatus(ctx, before, s, nil)
 }
 
 // proceed works towards what the spec says.
@@ -90,7 +90,7 @@ func (r *runner[T]) proceed(ctx context.Context, s Scope[T]) (Outcome, error) {
 	if out.state == again {
 		return out, nil
 	}
-	return out, r.writeStatus(ctx, before, s.Obj, err)
+	return out, r.writeStatus(ctx, before, s, err)
 }
 
 // finalize undoes what has to be undone and lets the object go.
@@ -105,7 +105,7 @@ func (r *runner[T]) finalize(ctx context.Context, s Scope[T]) (Outcome, error) {
 	if err == nil && out.GoesOn() {
 		return Outcome{}, client.IgnoreNotFound(r.patchFinalizer(ctx, s.Obj, controllerutil.RemoveFinalizer))
 	}
-	return out, r.writeStatus(ctx, before, s.Obj, err)
+	return out, r.writeStatus(ctx, before, s, err)
 }
 
 // run walks the steps and sets their conditions and Ready.
@@ -194,23 +194,25 @@ func (r *runner[T]) patchFinalizer(ctx context.Context, obj T, change func(clien
 	return r.client.Patch(ctx, obj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 }
 
-// writeStatus writes the status when it differs from what was read, then reports the transitions. It
-// passes on the error of the run. After a lost race there is nothing to tell.
-func (r *runner[T]) writeStatus(ctx context.Context, before, obj T, runErr error) error {
+// writeStatus writes the status when it differs from what was read, then reports the transitions and what the run
+// has to tell. It passes on the error of the run. After a lost race there is nothing to tell.
+func (r *runner[T]) writeStatus(ctx context.Context, before T, s Scope[T], runErr error) error {
 	if lostRace(runErr) {
 		return runErr
 	}
 	if k, ok := r.kind.(Summarizing[T]); ok {
-		k.Summarize(obj)
+		k.Summarize(s.Obj)
 	}
-	if equality.Semantic.DeepEqual(before, obj) {
-		return runErr
+	if !equality.Semantic.DeepEqual(before, s.Obj) {
+		// The patch answers with the stored object; transitions are read from our own copy.
+		written := s.Obj.DeepCopyObject().(T)
+		if err := r.client.Status().Patch(ctx, written, client.MergeFrom(before)); err != nil {
+			return errors.Join(runErr, client.IgnoreNotFound(err))
+		}
+		r.report(before, s.Obj)
 	}
-	// The patch answers with the stored object; transitions are read from our own copy.
-	written := obj.DeepCopyObject().(T)
-	if err := r.client.Status().Patch(ctx, written, client.MergeFrom(before)); err != nil {
-		return errors.Join(runErr, client.IgnoreNotFound(err))
+	for _, tell := range *s.told {
+		tell()
 	}
-	r.report(before, obj)
 	return runErr
 }

@@ -19,7 +19,9 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -72,6 +74,26 @@ var _ = Describe("Reports", func() {
 		Expect(counted("Ready", "True") - up).To(BeEquivalentTo(2))
 		Expect(counted("Ready", "False") - down).To(BeEquivalentTo(2))
 		Expect(Metric(timeToReady, "widget")-times).To(BeEquivalentTo(1), "ready for the first time, once")
+	})
+
+	It("tell what a step has to tell once the status that says so is written", func() {
+		var runs, told atomic.Int32
+		kind := script[*Widget](func(s engine.Scope[*Widget]) []engine.Step {
+			return []engine.Step{{Condition: "First", Run: func(context.Context) (engine.Outcome, error) {
+				if s.Obj.Status.Summary == "" {
+					s.Obj.Status.Summary = "made"
+					runs.Add(1)
+					s.Told(func() { told.Add(1) })
+				}
+				return engine.Done(), nil
+			}}}
+		})
+		r := start(widgets(kind, engine.Config[*Widget]{RetryMax: 50 * time.Millisecond}))
+		r.refuse(3, http.MethodPatch, "/status", http.StatusInternalServerError, metav1.StatusReasonInternalError)
+		w := widget()
+		AwaitReady(w)
+		Expect(runs.Load()).To(BeEquivalentTo(4))
+		Eventually(told.Load).Should(BeEquivalentTo(1))
 	})
 
 	It("count the objects, also those of a manager that started anew", func() {

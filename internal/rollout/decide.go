@@ -19,6 +19,7 @@ package rollout
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -107,6 +108,7 @@ func (n neverOpens) Error() string {
 func advance(s *common.RestartStatus, v view, now time.Time) (undone bool) {
 	at := metav1.NewMicroTime(now.Truncate(time.Microsecond))
 	s.Observed = v.baseline
+	doubt(s, at)
 	p := s.Pending
 	switch {
 	case p == nil && len(v.changes) > 0:
@@ -119,6 +121,42 @@ func advance(s *common.RestartStatus, v view, now time.Time) (undone bool) {
 		s.Pending = instead(s, v, at)
 	}
 	return false
+}
+
+// clockWasWrong is how far a restart may be ahead of the clock. Up to that the clock was set back, and the
+// restart counts; beyond it the clock had been wrong before.
+const clockWasWrong = time.Hour
+
+// doubt corrects what a clock wrote down that was ahead of the time: it would hold restarts back.
+func doubt(s *common.RestartStatus, now metav1.MicroTime) {
+	if p := s.Pending; p != nil && now.Before(&p.Changed) {
+		p.Changed = now
+	}
+	if p := s.Pending; p != nil && now.Before(&p.Since) {
+		p.Since = now
+	}
+	wrong := func(t metav1.Time) bool { return t.Sub(now.Time) > clockWasWrong }
+	s.Recent = slices.DeleteFunc(s.Recent, wrong)
+	if s.LastRestart != nil && wrong(*s.LastRestart) {
+		s.LastRestart = nil
+	}
+}
+
+// superseded tells whether the restart that is pending gives way to what is observed, as far as is known
+// before any workload was restarted; undone, whether nothing has changed any more.
+func superseded(s *common.RestartStatus, v view) (yes, undone bool) {
+	p := s.Pending
+	return p != nil && !p.Started && !p.Replaces && p.Mark != v.mark, len(v.changes) == 0
+}
+
+// repeat asks for a restart for the content as it is: workloads were restarted for other content meanwhile.
+func repeat(s *common.RestartStatus, v view, now time.Time) {
+	at := metav1.NewMicroTime(now.Truncate(time.Microsecond))
+	s.Pending = &common.PendingRestart{Mark: v.mark, Since: at, Changed: at, Replaces: true}
+	for _, o := range v.current {
+		source, _, _ := strings.Cut(o.Source, "[")
+		s.Pending.Sources = append(s.Pending.Sources, source)
+	}
 }
 
 // instead is the restart that takes the place of the one that is pending.
@@ -193,7 +231,7 @@ func (t timing) opens(from time.Time) (first time.Time, ok bool) {
 }
 
 // within are the times that are less than an hour ago. A time that is still to come, after the clock was
-// set back, counts too.
+// set back, counts too (see doubt).
 func within(times []metav1.Time, now time.Time) []metav1.Time {
 	return slices.DeleteFunc(slices.Clone(times), func(t metav1.Time) bool { return !t.After(now.Add(-time.Hour)) })
 }
@@ -238,6 +276,7 @@ func settle(s *common.RestartStatus, v view) {
 type state struct {
 	id      common.RestartedWorkload
 	mark    string
+	ours    bool // the operator has set the mark
 	rolling bool
 }
 
@@ -260,11 +299,24 @@ func wave(s *common.RestartStatus, states []state, maxConcurrent int) (todo []in
 	return todo, max(0, maxConcurrent-rolling)
 }
 
-// reverted are the workloads that lost the mark which the last restart gave them.
+// unrecorded tells whether a workload was restarted without the status saying so: by a run that could not
+// write it, or along with the restart of another object.
+func unrecorded(s *common.RestartStatus, states []state) bool {
+	return slices.ContainsFunc(states, func(w state) bool {
+		return w.ours && (lost(s, w) || s.Pending != nil && s.Pending.Mark == w.mark)
+	})
+}
+
+// lost tells whether a workload does not show the mark which the last restart gave it.
+func lost(s *common.RestartStatus, w state) bool {
+	return w.mark != s.Mark && slices.Contains(s.Workloads, w.id)
+}
+
+// reverted are the workloads from which somebody took the mark that the last restart gave them.
 func reverted(s *common.RestartStatus, states []state) []string {
 	var all []string
 	for _, w := range states {
-		if w.mark != s.Mark && slices.Contains(s.Workloads, w.id) {
+		if lost(s, w) && !w.ours {
 			all = append(all, w.id.Kind+"/"+w.id.Name)
 		}
 	}

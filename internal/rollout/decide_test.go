@@ -221,6 +221,10 @@ func TestAdvance(t *testing.T) {
 			reason: "a change undone during the restart is one more", pending: pending("b", true, false), view: same,
 			want: &common.PendingRestart{Mark: "same", Since: now, Changed: now, Sources: []string{"first"}, Replaces: true},
 		},
+		{
+			reason: "a change undone that had reached workloads is one more", pending: pending("b", false, true), view: same,
+			want: &common.PendingRestart{Mark: "same", Since: earlier, Changed: now, Sources: []string{"first"}, Replaces: true},
+		},
 		{reason: "which then waits for its turn", pending: pending("same", false, true), view: same, want: pending("same", false, true)},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
@@ -314,6 +318,28 @@ func TestWave(t *testing.T) {
 				t.Errorf("%v, room for %d; want %v and %d", todo, room, tc.todo, tc.room)
 			}
 		})
+	}
+}
+
+func TestUnrecorded(t *testing.T) {
+	here, there := common.RestartedWorkload{Kind: "Deployment", Name: "here", UID: "1"}, common.RestartedWorkload{Kind: "Deployment", Name: "there", UID: "2"}
+	for _, tc := range []struct {
+		reason string
+		is     state
+		want   bool
+	}{
+		{"the mark of the last restart", state{id: here, mark: "last", ours: true}, false},
+		{"the mark of the pending one", state{id: there, mark: "pending", ours: true}, true},
+		{"that mark, set by somebody else", state{id: there, mark: "pending"}, false},
+		{"another mark of ours where the last restart was", state{id: here, mark: "other", ours: true}, true},
+		{"another mark of ours where it was not", state{id: there, mark: "other", ours: true}, false},
+		{"another mark of somebody else", state{id: here, mark: "other"}, false},
+		{"no mark", state{id: here}, false},
+	} {
+		s := &common.RestartStatus{Mark: "last", Workloads: []common.RestartedWorkload{here}, Pending: &common.PendingRestart{Mark: "pending"}}
+		if got := unrecorded(s, []state{{id: there}, tc.is}); got != tc.want {
+			t.Errorf("%s: %v", tc.reason, got)
+		}
 	}
 }
 

@@ -26,6 +26,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
@@ -58,8 +59,11 @@ func (r *Restarter) execute(ctx context.Context, req Request, v view, now time.T
 		if !x.hasTargets() {
 			return x.end(common.OutcomeNothing, "no workload or pod is selected that can be restarted"), nil
 		}
-		restarts.WithLabelValues(req.Kind).Inc()
-		r.Event(req.Object, corev1.EventTypeNormal, eventRestarting, x.status.History[0].Source+" changed")
+		what := x.status.History[0].Source + " changed"
+		req.Told(func() {
+			restarts.WithLabelValues(req.Kind).Inc()
+			r.Event(req.Object, corev1.EventTypeNormal, eventRestarting, what)
+		})
 	}
 	if waiting, err := x.roll(ctx); err != nil || waiting > 0 {
 		return x.waitForReady(waiting), err
@@ -71,10 +75,16 @@ func (r *Restarter) execute(ctx context.Context, req Request, v view, now time.T
 // request to the API server.
 func (x *execution) survey(ctx context.Context) error {
 	var err error
-	if x.workloads, err = x.Restarter.workloads(ctx, x.req); err != nil {
+	if x.workloads, err = x.Restarter.workloads(ctx, x.Client, x.req); err != nil {
 		return err
 	}
-	if len(x.workloads) == 0 || !x.rolls() || x.req.Policy.DryRun {
+	if x.req.Policy.MaxConcurrent > 0 && x.status.Pending.Started {
+		// Whoever was restarted a moment ago takes a turn, also when the cache does not show it yet.
+		if x.workloads, err = x.certain(ctx, x.req, x.workloads); err != nil {
+			return err
+		}
+	}
+	if len(x.workloads) == 0 || !x.req.rolls() || x.req.Policy.DryRun {
 		return x.listPods(ctx)
 	}
 	return nil
@@ -82,23 +92,19 @@ func (x *execution) survey(ctx context.Context) error {
 
 // hasTargets tells whether there is anything to restart.
 func (x *execution) hasTargets() bool {
-	return x.rolls() && len(x.workloads) > 0 || len(x.doomed()) > 0
-}
-
-// rolls tells whether workloads are restarted by their templates.
-func (x *execution) rolls() bool {
-	return x.req.Policy.Strategy == common.RestartRollout || x.req.Policy.Strategy == ""
+	return x.req.rolls() && len(x.workloads) > 0 || len(x.doomed()) > 0
 }
 
 // tellOnly says what would be restarted.
 func (x *execution) tellOnly(now time.Time) engine.Outcome {
 	n := len(x.workloads)
-	if !x.rolls() {
+	if !x.req.rolls() {
 		n = 0
 	}
 	text := fmt.Sprintf("would restart %s and %s", count(n, "workload"), count(len(x.doomed()), "pod"))
-	x.Event(x.req.Object, corev1.EventTypeNormal, eventWouldRestart, join(x.status.Pending.Sources)+" changed: "+text)
-	suppressed.WithLabelValues(x.req.Kind, SuppressedDryRun).Inc()
+	note := join(x.status.Pending.Sources) + " changed: " + text
+	x.req.Told(func() { x.Event(x.req.Object, corev1.EventTypeNormal, eventWouldRestart, note) })
+	x.req.suppressed(SuppressedDryRun)
 	mark, workloads := x.status.Mark, x.status.Workloads
 	begin(x.status, x.req.Reason, false, now)
 	x.status.Mark, x.status.Workloads = mark, workloads
@@ -109,13 +115,17 @@ func (x *execution) tellOnly(now time.Time) engine.Outcome {
 func (x *execution) end(outcome common.RestartOutcome, message string) engine.Outcome {
 	conclude(x.status, outcome, message)
 	settle(x.status, x.view)
-	return engine.Done().Saying("the pods run with the content as it is")
+	if len(x.status.Workloads) > 0 {
+		// Whoever takes the mark off at once is faster than the status that finds whom that concerns.
+		return engine.DoneUntil(lookAgain).Saying(asItIs)
+	}
+	return engine.Done().Saying(asItIs)
 }
 
 // roll marks the workloads whose turn it is, and counts those that wait. One that refuses stops none of
 // the others, nor does it take a turn.
 func (x *execution) roll(ctx context.Context) (waiting int, err error) {
-	if !x.rolls() {
+	if !x.req.rolls() {
 		return 0, nil
 	}
 	states := x.req.states(x.workloads)
@@ -165,7 +175,8 @@ func (x *execution) reached(id common.RestartedWorkload) {
 	}
 }
 
-// tell reports a restart as an event of what was restarted.
+// tell reports a restart as an event of what was restarted. That has been done, whatever becomes of the status,
+// and is not done again.
 func (r *Restarter) tell(req Request, target client.Object) {
 	h := req.Status.History
 	if len(h) == 0 {
@@ -187,7 +198,7 @@ func (x *execution) waitForReady(waiting int) engine.Outcome {
 
 func (x *execution) setReason(reason string) {
 	if x.status.Pending.Reason != reason {
-		suppressed.WithLabelValues(x.req.Kind, reason).Inc()
+		x.req.suppressed(reason)
 	}
 	x.status.Pending.Reason = reason
 }
@@ -209,11 +220,23 @@ func (x *execution) listPods(ctx context.Context) error {
 	return err
 }
 
+// onDelete are the workloads whose pods the mark alone does not restart.
+func (x *execution) onDelete() []types.UID {
+	var uids []types.UID
+	for _, w := range x.workloads {
+		if w.onDelete {
+			uids = append(uids, w.meta.UID)
+		}
+	}
+	return uids
+}
+
 // doomed are the pods that are to be evicted or deleted.
 func (x *execution) doomed() []metav1.PartialObjectMetadata {
 	var all []metav1.PartialObjectMetadata
+	onDelete := x.onDelete()
 	for i := range x.pods {
-		if yes, _ := restartable(x.req.Policy.Strategy, &x.pods[i]); yes {
+		if yes, _ := restartable(x.req.Policy.Strategy, &x.pods[i], onDelete); yes {
 			all = append(all, x.pods[i])
 		}
 	}
@@ -271,9 +294,9 @@ func (x *execution) finish(out removal) (engine.Outcome, error) {
 
 // summary says what the restart reached.
 func (x *execution) summary() string {
-	alone := 0
+	alone, onDelete := 0, x.onDelete()
 	for i := range x.pods {
-		if _, left := restartable(x.req.Policy.Strategy, &x.pods[i]); left {
+		if _, left := restartable(x.req.Policy.Strategy, &x.pods[i], onDelete); left {
 			alone++
 		}
 	}

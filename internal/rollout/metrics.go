@@ -18,7 +18,6 @@ package rollout
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -26,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	"github.com/acme/platform-operator/internal/engine"
 )
 
 var (
@@ -42,6 +42,11 @@ var (
 
 func init() { metrics.Registry.MustRegister(restarts, suppressed) }
 
+// suppressed counts a restart that is put off or not done.
+func (q Request) suppressed(reason string) {
+	q.Told(func() { suppressed.WithLabelValues(q.Kind, reason).Inc() })
+}
+
 // age tells, whenever metrics are read, for how long the oldest pending restart of a kind has waited.
 type age struct {
 	desc  *prometheus.Desc
@@ -55,12 +60,7 @@ func ObservePending(kind string, c clock.PassiveClock, list func(ctx context.Con
 	a := &age{prometheus.NewDesc("platform_operator_restart_pending_age_seconds",
 		"For how long the oldest restart that has not ended has been pending; 0 when there is none.",
 		nil, prometheus.Labels{"kind": kind}), c, list}
-	err := metrics.Registry.Register(a)
-	if already := (prometheus.AlreadyRegisteredError{}); errors.As(err, &already) {
-		metrics.Registry.Unregister(already.ExistingCollector)
-		err = metrics.Registry.Register(a)
-	}
-	return err
+	return engine.Observe(a)
 }
 
 // Describe implements prometheus.Collector.

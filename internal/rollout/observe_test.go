@@ -24,6 +24,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 )
@@ -239,6 +241,8 @@ func TestRestartable(t *testing.T) {
 			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Controller: new(true)}}
 		})
 	}
+	ofByHand := owned("apps/v1", "StatefulSet")
+	ofByHand.OwnerReferences[0].UID = "by hand"
 	ofDeployment := owned("apps/v1", "ReplicaSet")
 	ofDeployment.Labels = map[string]string{"pod-template-hash": "1"}
 	static := podOf(func(p *metav1.PartialObjectMetadata) {
@@ -255,6 +259,7 @@ func TestRestartable(t *testing.T) {
 		{"of a Deployment", ofDeployment, false, false, true},
 		{"of a ReplicaSet by itself", owned("apps/v1", "ReplicaSet"), true, false, true},
 		{"of a StatefulSet", owned("apps/v1", "StatefulSet"), false, false, true},
+		{"of a StatefulSet that is updated by hand", ofByHand, true, false, true},
 		{"of another kind of StatefulSet", owned("apps.kruise.io/v1", "StatefulSet"), true, false, true},
 		{"of a DaemonSet", owned("apps/v1", "DaemonSet"), false, false, true},
 		{"of an owner that we do not know", owned("example.com/v1", "Cluster"), true, false, true},
@@ -265,11 +270,34 @@ func TestRestartable(t *testing.T) {
 		for strategy, want := range map[common.RestartStrategy]bool{
 			"": tc.rollout, common.RestartRollout: tc.rollout, common.RestartEvict: tc.evicts, common.RestartDelete: tc.evicts,
 		} {
-			yes, alone := restartable(strategy, tc.pod)
+			yes, alone := restartable(strategy, tc.pod, []types.UID{"by hand"})
 			byTemplate := strategy == "" || strategy == common.RestartRollout
 			if yes != want || alone != (tc.alone && byTemplate) {
 				t.Errorf("a pod %s with the strategy %q: restarted %v, left alone %v", tc.reason, strategy, yes, alone)
 			}
+		}
+	}
+}
+
+// The pods of a target are looked at only when the mark alone does not restart them.
+func TestPodSelectorOfATarget(t *testing.T) {
+	chosen := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+	rolls, stays := workload{selector: chosen}, workload{selector: chosen, onDelete: true}
+	for _, tc := range []struct {
+		reason   string
+		strategy common.RestartStrategy
+		is       []workload
+		want     string
+	}{
+		{"restarted by its template", common.RestartRollout, []workload{rolls}, labels.Nothing().String()},
+		{"updated by hand", common.RestartRollout, []workload{stays}, "app=web"},
+		{"evicted", common.RestartEvict, []workload{rolls}, "app=web"},
+		{"not there", common.RestartEvict, nil, labels.Nothing().String()},
+	} {
+		req := Request{Target: &Target{}, Policy: common.RestartPolicy{Strategy: tc.strategy}}
+		got, err := req.podSelector(tc.is)
+		if err != nil || got.String() != tc.want {
+			t.Errorf("%s: %q, %v; want %q", tc.reason, got, err, tc.want)
 		}
 	}
 }

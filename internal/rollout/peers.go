@@ -19,7 +19,10 @@ package rollout
 import (
 	"context"
 	"fmt"
+	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -62,7 +65,30 @@ func (x *execution) peers(ctx context.Context) (peers, error) {
 		}
 		all = all.with("rebootpolicy", p.Name, p.Spec.Restart, p.Status.Pending, selects)
 	}
+	for _, kind := range []string{"ConfigMap", "Secret"} {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind + "List"))
+		if err := x.Client.List(ctx, list, in...); err != nil {
+			return nil, fmt.Errorf("listing what else waits to restart something: %w", err)
+		}
+		all = all.annotated(kind, list.Items)
+	}
 	return all, nil
+}
+
+// annotated adds those of the objects that restart something because of their annotation.
+func (p peers) annotated(kind string, objects []metav1.PartialObjectMetadata) peers {
+	for i := range objects {
+		o := &objects[i]
+		text, asks := o.Annotations[names.AnnotationPodSelector]
+		if !asks {
+			continue
+		}
+		if selector, err := ParseSelector(text); err == nil {
+			p = p.with(strings.ToLower(kind), o.Name, common.RestartPolicy{}, ReadNote(o).Pending, Request{Selector: selector})
+		}
+	}
+	return p
 }
 
 // with adds an object, unless nothing of it is pending, or it would not mark workloads.

@@ -59,15 +59,15 @@ func (q Request) podSelector(all []workload) (labels.Selector, error) {
 	switch {
 	case q.Target == nil:
 		return q.Selector, nil
-	case len(all) == 0 || q.Policy.Strategy == common.RestartRollout || q.Policy.Strategy == "":
+	case len(all) == 0 || q.rolls() && !all[0].onDelete:
 		return labels.Nothing(), nil
 	}
 	return metav1.LabelSelectorAsSelector(all[0].selector)
 }
 
 // restartable tells whether a pod is to be evicted or deleted. alone says that it is left alone because
-// no controller would make it anew.
-func restartable(strategy common.RestartStrategy, pod *metav1.PartialObjectMetadata) (yes, alone bool) {
+// no controller would make it anew. A workload in onDelete makes its pods anew only when they are gone.
+func restartable(strategy common.RestartStrategy, pod *metav1.PartialObjectMetadata, onDelete []types.UID) (yes, alone bool) {
 	owner := metav1.GetControllerOf(pod)
 	switch {
 	case !pod.DeletionTimestamp.IsZero() || pod.Annotations[corev1.MirrorPodAnnotationKey] != "":
@@ -79,7 +79,7 @@ func restartable(strategy common.RestartStrategy, pod *metav1.PartialObjectMetad
 	case owner == nil:
 		return false, true
 	}
-	return !rolledByTemplate(owner, pod), false
+	return slices.Contains(onDelete, owner.UID) || !rolledByTemplate(owner, pod), false
 }
 
 // rolledByTemplate tells whether a pod is restarted by the pod template of a workload.

@@ -84,6 +84,8 @@ type Request struct {
 	Observed []Observation
 	// Reason is why a change restarts something: ContentChanged, ValueChanged.
 	Reason string
+	// Told has something counted or reported that the status tells, once that is written.
+	Told func(tell func())
 }
 
 // Observation is what a source holds.

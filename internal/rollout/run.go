@@ -24,6 +24,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/acme/platform-operator/internal/engine"
 )
@@ -48,6 +49,9 @@ const (
 	eventWouldRestart = "WouldRestart"
 	eventKeyChanged   = "KeyChanged"
 )
+
+// asItIs is what is said when nothing is to be done.
+const asItIs = "the pods run with the content as it is"
 
 const (
 	// askBudgetAgain is when an eviction is tried again that a PodDisruptionBudget did not allow.
@@ -84,11 +88,14 @@ func (r *Restarter) run(ctx context.Context, req Request) (engine.Outcome, error
 	s, now := req.Status, r.Clock.Now()
 	r.expectKey(req, key)
 	v := compare(key, s.Observed, req.Observed, now)
+	if err := r.recall(ctx, req, v); err != nil {
+		return engine.Outcome{}, err
+	}
 	if advance(s, v, now) {
-		suppressed.WithLabelValues(req.Kind, SuppressedUndone).Inc()
+		req.suppressed(SuppressedUndone)
 	}
 	if s.Pending == nil {
-		return r.settled(ctx, req)
+		return r.settled(ctx, req, v, now)
 	}
 	t, err := readTiming(req.Policy, string(req.Object.GetUID()))
 	if err != nil {
@@ -100,6 +107,25 @@ func (r *Restarter) run(ctx context.Context, req Request) (engine.Outcome, error
 	return r.execute(ctx, req, v, now)
 }
 
+// recall finds out whether a restart that is about to be superseded has reached workloads already. The
+// cache may be late, which matters when no other restart follows.
+func (r *Restarter) recall(ctx context.Context, req Request, v view) error {
+	yes, undone := superseded(req.Status, v)
+	if !yes {
+		return nil
+	}
+	var reader client.Reader = r.Client
+	if undone {
+		reader = r.Live
+	}
+	all, err := r.workloads(ctx, reader, req)
+	if err != nil {
+		return err
+	}
+	req.Status.Pending.Replaces = unrecorded(req.Status, req.states(all))
+	return nil
+}
+
 // expectKey takes the content as it is when the hashes were made with another key: they say nothing.
 func (r *Restarter) expectKey(req Request, key Key) {
 	s := req.Status
@@ -108,8 +134,10 @@ func (r *Restarter) expectKey(req Request, key Key) {
 	}
 	if s.KeyID != "" {
 		Rebase(s)
-		r.Event(req.Object, corev1.EventTypeWarning, eventKeyChanged,
-			"the key of the hashes is another one; the content is taken as it is, and nothing is restarted for it")
+		req.Told(func() {
+			r.Event(req.Object, corev1.EventTypeWarning, eventKeyChanged,
+				"the key of the hashes is another one; the content is taken as it is, and nothing is restarted for it")
+		})
 	}
 	s.KeyID = key.ID()
 }
@@ -118,7 +146,7 @@ func (r *Restarter) expectKey(req Request, key Key) {
 func (r *Restarter) wait(req Request, reason string, at, now time.Time) engine.Outcome {
 	p := req.Status.Pending
 	if p.Reason != reason {
-		suppressed.WithLabelValues(req.Kind, reason).Inc()
+		req.suppressed(reason)
 	}
 	p.Reason, p.NotBefore = reason, nil
 	if !at.IsZero() {
@@ -146,21 +174,29 @@ func soon(at, now time.Time) time.Duration {
 }
 
 // settled is the end of a run when nothing is pending: it only looks whether the marks are still there.
-func (r *Restarter) settled(ctx context.Context, req Request) (engine.Outcome, error) {
+func (r *Restarter) settled(ctx context.Context, req Request, v view, now time.Time) (engine.Outcome, error) {
 	s := req.Status
 	if s.Mark == "" || len(s.Workloads) == 0 {
-		return engine.Done().Saying("the pods run with the content as it is"), nil
+		return engine.Done().Saying(asItIs), nil
 	}
-	all, err := r.workloads(ctx, req)
+	all, err := r.workloads(ctx, r.Client, req)
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	if lost := reverted(s, req.states(all)); len(lost) > 0 {
+	if all, err = r.certain(ctx, req, all); err != nil {
+		return engine.Outcome{}, err
+	}
+	states := req.states(all)
+	if unrecorded(s, states) && !req.Policy.DryRun {
+		repeat(s, v, now)
+		return engine.DoneUntil(atOnce).Saying("workloads were restarted for other content meanwhile, and are to be restarted for this"), nil
+	}
+	if lost := reverted(s, states); len(lost) > 0 {
 		return engine.BlockFor(recheck, ReasonReverted, fmt.Sprintf(
 			"somebody took the annotation %s, by which they were restarted, off the pod templates of %s. "+
 				"It is not put back, for that would restart the pods again and again. Have whoever manages them leave this annotation "+
 				"alone, or restart with the strategy Evict",
 			req.annotation(), join(lost))), nil
 	}
-	return engine.Done().Saying("the pods run with the content as it is"), nil
+	return engine.Done().Saying(asItIs), nil
 }

@@ -24,8 +24,10 @@ import (
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -54,6 +56,7 @@ type workload struct {
 	template *metav1.ObjectMeta
 	selector *metav1.LabelSelector
 	rolling  bool
+	onDelete bool // its pods stay as they are until somebody deletes them
 }
 
 func (w workload) id() common.RestartedWorkload {
@@ -91,7 +94,7 @@ func deployment(o *appsv1.Deployment) workload {
 	}
 	s := o.Status
 	rolling := s.ObservedGeneration < o.Generation || s.UpdatedReplicas < want || s.Replicas > s.UpdatedReplicas || s.AvailableReplicas < want
-	return workload{kindDeployment, &o.ObjectMeta, &o.Spec.Template.ObjectMeta, o.Spec.Selector, rolling && !o.Spec.Paused}
+	return workload{kindDeployment, &o.ObjectMeta, &o.Spec.Template.ObjectMeta, o.Spec.Selector, rolling && !o.Spec.Paused, false}
 }
 
 // statefulSet reads a StatefulSet. With a partition only the pods above it are updated; one that is
@@ -109,7 +112,7 @@ func statefulSet(o *appsv1.StatefulSet) workload {
 	rolling := s.ObservedGeneration < o.Generation || s.AvailableReplicas < want ||
 		(s.UpdateRevision != s.CurrentRevision && s.UpdatedReplicas < updated)
 	onDelete := o.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType
-	return workload{kindStatefulSet, &o.ObjectMeta, &o.Spec.Template.ObjectMeta, o.Spec.Selector, rolling && !onDelete}
+	return workload{kindStatefulSet, &o.ObjectMeta, &o.Spec.Template.ObjectMeta, o.Spec.Selector, rolling && !onDelete, onDelete}
 }
 
 // daemonSet reads a DaemonSet.
@@ -117,39 +120,75 @@ func daemonSet(o *appsv1.DaemonSet) workload {
 	s := o.Status
 	rolling := s.ObservedGeneration < o.Generation || s.UpdatedNumberScheduled < s.DesiredNumberScheduled || s.NumberAvailable < s.DesiredNumberScheduled
 	onDelete := o.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType
-	return workload{kindDaemonSet, &o.ObjectMeta, &o.Spec.Template.ObjectMeta, o.Spec.Selector, rolling && !onDelete}
+	return workload{kindDaemonSet, &o.ObjectMeta, &o.Spec.Template.ObjectMeta, o.Spec.Selector, rolling && !onDelete, onDelete}
 }
 
 // workloads lists what a request selects, in the order of kind and name. Objects that are being deleted
 // are left out.
-func (r *Restarter) workloads(ctx context.Context, req Request) ([]workload, error) {
+func (r *Restarter) workloads(ctx context.Context, reader client.Reader, req Request) ([]workload, error) {
 	var all []workload
-	add := func(o client.Object) {
+	for _, kind := range []string{kindDaemonSet, kindDeployment, kindStatefulSet} {
+		some, err := list(ctx, reader, kind, req)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+// list lists what a request selects of one kind, in the order of names.
+func list(ctx context.Context, reader client.Reader, kind string, req Request, opts ...client.ListOption) ([]workload, error) {
+	objects := map[string]client.ObjectList{
+		kindDeployment: &appsv1.DeploymentList{}, kindStatefulSet: &appsv1.StatefulSetList{}, kindDaemonSet: &appsv1.DaemonSetList{},
+	}[kind]
+	opts = append(opts, client.InNamespace(req.Object.GetNamespace()), client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	if err := reader.List(ctx, objects, opts...); err != nil {
+		return nil, fmt.Errorf("listing workloads: %w", err)
+	}
+	var all []workload
+	_ = meta.EachListItem(objects, func(item runtime.Object) error {
+		o := item.(client.Object)
 		if w, ok := workloadOf(o); ok && o.GetDeletionTimestamp().IsZero() && req.selects(w) {
 			all = append(all, w)
 		}
-	}
-	in := []client.ListOption{
-		client.InNamespace(req.Object.GetNamespace()), client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency,
-	}
-	deployments, statefulSets, daemonSets := &appsv1.DeploymentList{}, &appsv1.StatefulSetList{}, &appsv1.DaemonSetList{}
-	for _, list := range []client.ObjectList{deployments, statefulSets, daemonSets} {
-		if err := r.Client.List(ctx, list, in...); err != nil {
-			return nil, fmt.Errorf("listing workloads: %w", err)
+		return nil
+	})
+	slices.SortFunc(all, inOrder)
+	return all, nil
+}
+
+func inOrder(a, b workload) int {
+	return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.meta.Name, b.meta.Name))
+}
+
+// certain reads those of the workloads that seem to have lost the mark from the API server: the cache may
+// be late, and then they have it.
+func (r *Restarter) certain(ctx context.Context, req Request, all []workload) ([]workload, error) {
+	suspects := map[string][]string{} // names by kind
+	for _, s := range req.states(all) {
+		if lost(req.Status, s) {
+			suspects[s.id.Kind] = append(suspects[s.id.Kind], s.id.Name)
 		}
 	}
-	for i := range deployments.Items {
-		add(&deployments.Items[i])
+	for kind, names := range suspects {
+		var opts []client.ListOption
+		if len(names) == 1 {
+			opts = append(opts, client.MatchingFields{"metadata.name": names[0]})
+		}
+		live, err := list(ctx, r.Live, kind, req, opts...)
+		if err != nil {
+			return nil, err
+		}
+		suspect := func(w workload) bool { return w.kind == kind && slices.Contains(names, w.meta.Name) }
+		all = slices.DeleteFunc(all, suspect)
+		for _, w := range live {
+			if suspect(w) {
+				all = append(all, w)
+			}
+		}
 	}
-	for i := range statefulSets.Items {
-		add(&statefulSets.Items[i])
-	}
-	for i := range daemonSets.Items {
-		add(&daemonSets.Items[i])
-	}
-	slices.SortFunc(all, func(a, b workload) int {
-		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.meta.Name, b.meta.Name))
-	})
+	slices.SortFunc(all, inOrder)
 	return all, nil
 }
 
@@ -161,6 +200,11 @@ func (q Request) selects(w workload) bool {
 	return q.Selector.Matches(labels.Set(w.template.Labels))
 }
 
+// rolls tells whether workloads are restarted by their templates.
+func (q Request) rolls() bool {
+	return q.Policy.Strategy == common.RestartRollout || q.Policy.Strategy == ""
+}
+
 // annotation is the mark of the request's object on pod templates.
 func (q Request) annotation() string { return names.RestartMark(q.Kind, q.Object.GetName()) }
 
@@ -169,7 +213,7 @@ func (q Request) states(all []workload) []state {
 	key := q.annotation()
 	out := make([]state, 0, len(all))
 	for _, w := range all {
-		out = append(out, state{w.id(), w.template.Annotations[key], w.rolling})
+		out = append(out, state{w.id(), w.template.Annotations[key], ownsMark(w, key), w.rolling})
 	}
 	return out
 }

@@ -19,13 +19,11 @@ package configwatcher
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -62,18 +60,6 @@ func (k kind) registerAnnotated(mgr ctrl.Manager) error {
 	return nil
 }
 
-// note is the status of an annotated object, in an annotation of it.
-type note struct {
-	// UID tells the object from another one that the annotation was copied to.
-	UID types.UID `json:"uid"`
-	// Ready, Reason and Message are what the condition Ready of a ConfigWatcher would be.
-	Ready   metav1.ConditionStatus `json:"ready"`
-	Reason  string                 `json:"reason"`
-	Message string                 `json:"message,omitempty"`
-
-	common.RestartStatus `json:",inline"`
-}
-
 // runAnnotated is one run of one annotated object: that of a ConfigWatcher which watches it.
 func (k kind) runAnnotated(
 	ctx context.Context, c client.Client, source v1alpha1.SourceKind, o *metav1.PartialObjectMetadata,
@@ -81,9 +67,10 @@ func (k kind) runAnnotated(
 	if o.Annotations[names.AnnotationPaused] == "true" {
 		return engine.Done(), nil
 	}
-	before := readNote(o)
-	after := note{UID: o.UID, RestartStatus: *before.DeepCopy()}
-	out, err := k.work(ctx, source, o, &after.RestartStatus)
+	before := rollout.ReadNote(o)
+	after := rollout.Note{UID: o.UID, RestartStatus: *before.DeepCopy()}
+	var told []func()
+	out, err := k.work(ctx, source, o, &after.RestartStatus, func(tell func()) { told = append(told, tell) })
 	after.Ready, after.Reason, after.Message = engine.Verdict(out, err)
 	if err != nil && ctx.Err() != nil || equality.Semantic.DeepEqual(before, after) {
 		return out, err
@@ -91,49 +78,30 @@ func (k kind) runAnnotated(
 	if writeErr := writeNote(ctx, c, o, after); writeErr != nil {
 		return out, client.IgnoreNotFound(writeErr)
 	}
+	for _, tell := range told {
+		tell()
+	}
 	return out, err
 }
 
 // work runs the steps until one does not let the next one run.
 func (k kind) work(
-	ctx context.Context, source v1alpha1.SourceKind, o *metav1.PartialObjectMetadata, s *common.RestartStatus,
+	ctx context.Context, source v1alpha1.SourceKind, o *metav1.PartialObjectMetadata, s *common.RestartStatus, told func(func()),
 ) (engine.Outcome, error) {
-	selector, err := parseSelector(o.Annotations[names.AnnotationPodSelector])
+	selector, err := rollout.ParseSelector(o.Annotations[names.AnnotationPodSelector])
 	if err != nil {
 		return engine.Block("InvalidSelector", err.Error()), nil
 	}
 	w := &v1alpha1.ConfigWatcher{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name, UID: o.UID}}
 	w.Spec.Sources = []v1alpha1.Source{{Kind: source, Name: o.Name}}
 	steps := k.steps(w, rollout.Request{
-		Kind: strings.ToLower(string(source)), Object: o, Selector: selector, Status: s, Reason: reasonContentChanged,
+		Kind: strings.ToLower(string(source)), Object: o, Selector: selector, Status: s, Reason: reasonContentChanged, Told: told,
 	})
 	return engine.Steps(ctx, steps)
 }
 
-// parseSelector reads labels as kubectl takes them, all of which must match: app=webapp,tier=front.
-func parseSelector(text string) (labels.Selector, error) {
-	set, err := labels.ConvertSelectorToLabelsMap(text)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("the annotation %s must be labels such as app=webapp, separated by commas: %w", names.AnnotationPodSelector, err)
-	case len(set) == 0:
-		return nil, fmt.Errorf("the annotation %s is empty, which would select every pod: give labels such as app=webapp", names.AnnotationPodSelector)
-	}
-	return set.AsValidatedSelector()
-}
-
-// readNote reads the status. One that cannot be read, or is another object's, is none: the content is then
-// taken as it is.
-func readNote(o *metav1.PartialObjectMetadata) note {
-	n := note{}
-	if err := json.Unmarshal([]byte(o.Annotations[names.AnnotationRestartStatus]), &n); err != nil || n.UID != o.UID {
-		return note{}
-	}
-	return n
-}
-
 // writeNote writes the status. Nothing else of the object is touched, and one that is gone stays gone.
-func writeNote(ctx context.Context, c client.Client, o *metav1.PartialObjectMetadata, n note) error {
+func writeNote(ctx context.Context, c client.Client, o *metav1.PartialObjectMetadata, n rollout.Note) error {
 	text, err := json.Marshal(n)
 	if err != nil {
 		return err

@@ -171,7 +171,7 @@ type kind struct {
 func (k kind) Steps(s engine.Scope[*v1alpha1.ConfigWatcher]) []engine.Step {
 	return k.steps(s.Obj, rollout.Request{
 		Kind: kindName, Object: s.Obj, Selector: labels.SelectorFromSet(s.Obj.Selector()),
-		Policy: s.Obj.Spec.Restart, Status: &s.Obj.Status.RestartStatus, Reason: reasonContentChanged,
+		Policy: s.Obj.Spec.Restart, Status: &s.Obj.Status.RestartStatus, Reason: reasonContentChanged, Told: s.Told,
 	})
 }
 

@@ -289,9 +289,10 @@ var _ = Describe("The annotation on a ConfigMap or a Secret", Ordered, func() {
 		Eventually(noted(cm)).Should(Equal("True Ready 2"))
 		Expect(templates(d)()).To(Equal(int64(3)))
 		Change(cm, func(o *corev1.ConfigMap) { o.Labels = map[string]string{"a": "b"} })
-		op.Restart()
+		op.Stop()
 		op.Wire.Forget()
-		Consistently(op.Wire.Writes).Should(BeEmpty())
+		op.Start()
+		Consistently(func() []testenv.Write { return op.Wire.Writes(func(w testenv.Write) bool { return w.For(ns) }) }).Should(BeEmpty())
 	})
 
 	It("works on Secrets and tells none of them", func() {

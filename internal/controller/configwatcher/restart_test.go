@@ -370,7 +370,8 @@ var _ = Describe("Restarts over time", Ordered, func() {
 			if i == len(all)-1 {
 				break
 			}
-			Eventually(func() string { Expect(Reload(w)).To(Succeed()); return fmt.Sprint(w.Status.Pending) }).Should(ContainSubstring("MaxConcurrent"))
+			Eventually(func() []common.RestartedWorkload { Expect(Reload(w)).To(Succeed()); return w.Status.Workloads }).Should(HaveLen(i + 1))
+			Expect(w.Status.Pending.Reason).To(Equal("MaxConcurrent"))
 			if i == 0 {
 				op.Restart()
 			}

@@ -226,6 +226,12 @@ func (r *run) record(ctx context.Context, d decision) error {
 	}
 	r.settle(d)
 	r.Obj.Status.RunNow = runNow
+	r.Told(func() { r.tell(d) })
+	return nil
+}
+
+// tell reports what became of slots that were not started.
+func (r *run) tell(d decision) {
 	missedRuns.Add(float64(d.missed))
 	if d.missed > 0 {
 		r.Event(corev1.EventTypeWarning, EventMissed, "Missed %d runs: they could not be started in time", d.missed)
@@ -237,7 +243,6 @@ func (r *run) record(ctx context.Context, d decision) error {
 	for _, slot := range d.queued {
 		r.Event(corev1.EventTypeNormal, EventQueued, "The slot %s waits for runs that are going on", slot.UTC().Format(time.RFC3339))
 	}
-	return nil
 }
 
 // observe writes down what has become of earlier runs while a decision cannot be carried out: the ledger stays as it
@@ -254,7 +259,9 @@ func (r *run) settle(d decision) {
 	status.Selector = selector(r.Obj.Name)
 	r.Obj.Status = status
 	for _, name := range failed {
-		r.Event(corev1.EventTypeWarning, EventFailed, "The run %s has failed: see its Job and pods", name)
+		r.Told(func() {
+			r.Event(corev1.EventTypeWarning, EventFailed, "The run %s has failed: see its Job and pods", name)
+		})
 	}
 }
 
@@ -273,7 +280,9 @@ func (r *run) requested(ctx context.Context, d decision) (*v1alpha1.RunNow, erro
 		record = &v1alpha1.RunNow{Request: d.request}
 		record.By, record.At = requester(live.ManagedFields, r.view.now)
 		if d.waits {
-			r.Event(corev1.EventTypeNormal, EventQueued, "The run by hand %q waits for runs that are going on", d.request)
+			r.Told(func() {
+				r.Event(corev1.EventTypeNormal, EventQueued, "The run by hand %q waits for runs that are going on", d.request)
+			})
 		}
 	}
 	if !d.waits {

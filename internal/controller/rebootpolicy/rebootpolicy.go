@@ -167,6 +167,7 @@ type kind struct {
 // Steps is the whole life of a RebootPolicy.
 func (k kind) Steps(s engine.Scope[*v1alpha1.RebootPolicy]) []engine.Step {
 	r := &run{Scope: s, kind: k, req: requestFor(s.Obj)}
+	r.req.Told = s.Told
 	return []engine.Step{
 		engine.Step{Condition: Admitted, Run: r.admit}.Then(r.poll),
 		{Condition: UpToDate, Run: r.keepUpToDate},
@@ -199,7 +200,7 @@ type run struct {
 
 func (r *run) admit(context.Context) (engine.Outcome, error) {
 	if r.unencrypted() && r.Obj.Status.ObservedGeneration != r.Obj.Generation {
-		r.Event(corev1.EventTypeWarning, eventUnencrypted, "%s", unencrypted)
+		r.Told(func() { r.Event(corev1.EventTypeWarning, eventUnencrypted, "%s", unencrypted) })
 	}
 	return r.restarter.Check(r.req), nil
 }
@@ -236,7 +237,9 @@ func (r *run) keepUpToDate(ctx context.Context) (engine.Outcome, error) {
 	if watching := identity(r.Obj); status.Watching != watching {
 		if status.Watching != "" {
 			rollout.Rebase(&status.RestartStatus)
-			r.Event(corev1.EventTypeNormal, eventRebased, "something else is watched now; its value is taken as it is, and nothing is restarted for it")
+			r.Told(func() {
+				r.Event(corev1.EventTypeNormal, eventRebased, "something else is watched now; its value is taken as it is, and nothing is restarted for it")
+			})
 		}
 		status.Watching, status.ValueType = watching, ""
 	}
@@ -257,8 +260,11 @@ func (r *run) expectType(v sqldb.Value) {
 	status := &r.Obj.Status
 	if !v.Comparable(sqldb.Kind(status.ValueType)) && status.Pending == nil {
 		rollout.Rebase(&status.RestartStatus)
-		r.Event(corev1.EventTypeWarning, eventTypeChanged,
-			"the type of the value has changed from %s to %s; it is taken as it is, and nothing is restarted for it", status.ValueType, v.Kind)
+		was := status.ValueType
+		r.Told(func() {
+			r.Event(corev1.EventTypeWarning, eventTypeChanged,
+				"the type of the value has changed from %s to %s; it is taken as it is, and nothing is restarted for it", was, v.Kind)
+		})
 	}
 	if v.Kind != sqldb.KindUnknown {
 		status.ValueType = string(v.Kind)

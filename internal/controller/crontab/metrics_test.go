@@ -1,0 +1,72 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package crontab_test
+
+import (
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	eventsv1 "k8s.io/api/events/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
+	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
+)
+
+var _ = Describe("The metrics", Ordered, func() {
+	const (
+		delays = "platform_operator_crontab_start_delay_seconds"
+		missed = "platform_operator_crontab_missed_runs_total"
+		going  = "platform_operator_crontab_active_runs"
+	)
+	var op *testenv.Operator
+
+	BeforeAll(func() { op = startOperator() })
+	BeforeEach(func() { now.SetTime(time.Now()) })
+
+	It("tell how late runs start, and how many go on", func() {
+		c := created(cronTab())
+		started, active := Metric(delays), Metric(going)
+		name := come(c)
+		Eventually(func() float64 { return Metric(delays) }).Should(Equal(started + 1))
+		Eventually(func() float64 { return Metric(going) }).Should(Equal(active + 1))
+		end(c, name, true)
+		Eventually(func() float64 { return Metric(going) }).Should(Equal(active))
+	})
+
+	It("and events tell of missed runs once, however often the status cannot be written", func() {
+		c := created(cronTab(func(c *v1alpha1.CronTab) { c.Spec.MissedRuns.Policy = v1alpha1.MissedSkip }))
+		before := Metric(missed)
+		fault := op.Wire.Inject(testenv.Fault{Count: 3, Match: func(w testenv.Write) bool {
+			return w.For(c.Namespace) && strings.HasSuffix(w.Path, "/status")
+		}})
+		now.SetTime(c.Status.NextRuns[2].Add(5 * time.Minute))
+		Poke(c)
+		Eventually(func() int64 { Expect(Reload(c)).To(Succeed()); return int64(c.Status.Missed) }).Should(BeEquivalentTo(3))
+		Expect(fault.Tripped()).To(Equal(3))
+		Eventually(EventsOf(c)).Should(ContainElement(HavePrefix("Warning Missed")))
+		Eventually(func() float64 { return Metric(missed) }).Should(Equal(before + 3))
+		Consistently(func(g Gomega) {
+			list := &eventsv1.EventList{}
+			g.Expect(Admin.List(ctx, list, client.InNamespace(c.Namespace))).To(Succeed())
+			g.Expect(list.Items).To(HaveEach(HaveField("Series", BeNil())), "nothing is told twice")
+		}).Should(Succeed())
+	})
+})
