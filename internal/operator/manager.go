@@ -46,6 +46,7 @@ import (
 	configv1alpha1 "github.com/acme/platform-operator/api/config/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
+	"github.com/acme/platform-operator/internal/rollout"
 )
 
 // leaseName is the Lease that replicas elect their leader by. It is frozen: replicas of two versions
@@ -80,6 +81,9 @@ func NewManager(restConfig *rest.Config, c *configv1alpha1.PlatformOperatorConfi
 	mgr, err := ctrl.NewManager(restConfig, managerOptions(c, o))
 	if err != nil {
 		return nil, fmt.Errorf("making the manager: %w", err)
+	}
+	if err := rollout.Index(context.Background(), mgr.GetFieldIndexer()); err != nil {
+		return nil, err
 	}
 	d := Deps{Options: o, Config: c}
 	d.connect(mgr.GetAPIReader(), restConfig.Host)

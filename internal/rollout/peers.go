@@ -31,6 +31,33 @@ import (
 	"github.com/acme/platform-operator/internal/names"
 )
 
+// annotatedKinds are the kinds whose objects restart something when they carry the annotation.
+var annotatedKinds = []string{"ConfigMap", "Secret"}
+
+const (
+	// indexAnnotated is the index of the objects that carry the annotation. They are few among many.
+	indexAnnotated = "restart/annotated"
+	asks           = "yes"
+)
+
+// Index prepares the caches for what restarts look up. It is called once for a manager.
+func Index(ctx context.Context, indexer client.FieldIndexer) error {
+	for _, kind := range annotatedKinds {
+		o := &metav1.PartialObjectMetadata{}
+		o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
+		err := indexer.IndexField(ctx, o, indexAnnotated, func(o client.Object) []string {
+			if _, annotated := o.GetAnnotations()[names.AnnotationPodSelector]; annotated {
+				return []string{asks}
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("indexing %ss by annotation: %w", kind, err)
+		}
+	}
+	return nil
+}
+
 // peer is another object whose restart of the same workloads is pending.
 type peer struct {
 	key, mark string
@@ -65,10 +92,10 @@ func (x *execution) peers(ctx context.Context) (peers, error) {
 		}
 		all = all.with("rebootpolicy", p.Name, p.Spec.Restart, p.Status.Pending, selects)
 	}
-	for _, kind := range []string{"ConfigMap", "Secret"} {
+	for _, kind := range annotatedKinds {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind + "List"))
-		if err := x.Client.List(ctx, list, in...); err != nil {
+		if err := x.Client.List(ctx, list, append(in, client.MatchingFields{indexAnnotated: asks})...); err != nil {
 			return nil, fmt.Errorf("listing what else waits to restart something: %w", err)
 		}
 		all = all.annotated(kind, list.Items)
@@ -80,11 +107,7 @@ func (x *execution) peers(ctx context.Context) (peers, error) {
 func (p peers) annotated(kind string, objects []metav1.PartialObjectMetadata) peers {
 	for i := range objects {
 		o := &objects[i]
-		text, asks := o.Annotations[names.AnnotationPodSelector]
-		if !asks {
-			continue
-		}
-		if selector, err := ParseSelector(text); err == nil {
+		if selector, err := ParseSelector(o.Annotations[names.AnnotationPodSelector]); err == nil {
 			p = p.with(strings.ToLower(kind), o.Name, common.RestartPolicy{}, ReadNote(o).Pending, Request{Selector: selector})
 		}
 	}
