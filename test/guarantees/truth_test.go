@@ -17,7 +17,6 @@ limitations under the License.
 package guarantees
 
 import (
-	"context"
 	"encoding/json"
 	"strings"
 
@@ -39,9 +38,9 @@ import (
 func describeTruth(k *kind) {
 	Describe("G12: tells at once, and so that kstatus understands,", Label("G12"), func() {
 		for _, b := range k.fixture.Breakages() {
-			It(b.Name, func(ctx context.Context) {
+			It(b.Name, func() {
 				op := start()
-				o := broken(ctx, op, k, b)
+				o := broken(op, k, b)
 				told := statuses(op, o)
 				Expect(told).NotTo(BeEmpty())
 				c := meta.FindStatusCondition(told[0].Conditions, engine.Ready)
@@ -106,7 +105,7 @@ func describeTruth(k *kind) {
 }
 
 // broken gives an object that is not Ready because of the breakage.
-func broken(ctx context.Context, op *testenv.Operator, k *kind, b Breakage) engine.Object {
+func broken(op *testenv.Operator, k *kind, b Breakage) engine.Object {
 	GinkgoHelper()
 	prepare := b.Prepare
 	if prepare == nil {
