@@ -75,7 +75,7 @@ var _ = Describe("The metrics", Ordered, func() {
 		}})
 		now.SetTime(c.Status.NextRuns[2].Add(5 * time.Minute))
 		poke(c)
-		Eventually(func() int64 { Expect(reload(c)).To(Succeed()); return int64(c.Status.Missed) }).Should(BeEquivalentTo(3))
+		Eventually(func() int64 { Expect(reload(c)).To(Succeed()); return c.Status.Missed }).Should(BeEquivalentTo(3))
 		Expect(fault.Tripped()).To(Equal(3))
 		Eventually(eventsOf(c)).Should(ContainElement("Warning Missed"))
 		Expect(measured(missed)).To(Equal(before + 3))
