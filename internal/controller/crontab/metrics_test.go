@@ -59,7 +59,7 @@ var _ = Describe("The metrics", Ordered, func() {
 		}})
 		now.SetTime(c.Status.NextRuns[2].Add(5 * time.Minute))
 		Poke(c)
-		Eventually(func() int64 { Expect(Reload(c)).To(Succeed()); return int64(c.Status.Missed) }).Should(BeEquivalentTo(3))
+		Eventually(func() int64 { Expect(Reload(c)).To(Succeed()); return c.Status.Missed }).Should(BeEquivalentTo(3))
 		Expect(fault.Tripped()).To(Equal(3))
 		Eventually(EventsOf(c)).Should(ContainElement(HavePrefix("Warning Missed")))
 		Eventually(func() float64 { return Metric(missed) }).Should(Equal(before + 3))
