@@ -56,7 +56,7 @@ func specsOfInstallation() {
 	It("refuses what would give the tenant more than the operator", func(ctx SpecContext) {
 		checkPolicy(ctx, tenant)
 		checkRoles(ctx, tenant)
-	}, NodeTimeout(soon))
+	}, NodeTimeout(2*soon))
 
 	It("installs by a Subscription of the tenant", func(ctx SpecContext) {
 		Expect(tenant.Create(ctx, newSubscription())).To(Succeed())
