@@ -269,7 +269,8 @@ release: ## Make the release VERSION: changelog, bundle, catalog, images; see do
 	go run ./hack/catalog add --version $(VERSION) --image $(BUNDLE_IMG)
 	$(MAKE) --no-print-directory catalog
 	$(MAKE) --no-print-directory bundle-check catalog-validate image bundle-image catalog-image
-	@case $(VERSION) in *-*) ;; *) cp bundle/manifests/*.acme.com_*.yaml test/bundle/testdata/released/ ;; esac
+	@case $(VERSION) in *-*) ;; *) cp bundle/manifests/*.acme.com_*.yaml test/bundle/testdata/released/; \
+		cp config/webhook/manifests.yaml test/bundle/testdata/released/webhooks.yaml ;; esac
 	@echo "$(VERSION) is made. Read git diff, commit, tag v$(VERSION), and make image-push bundle-push catalog-push."
 
 .PHONY: clean

@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -27,6 +28,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -188,7 +191,7 @@ func addChecks(mgr ctrl.Manager, o Options) error {
 			}
 			return nil
 		},
-		"crds": func(req *http.Request) error { return crdsServed(req.Context(), mgr) },
+		"crds": lastAnswer(func(ctx context.Context) error { return crdsServed(ctx, mgr) }),
 	}
 	if o.WebhookPort >= 0 {
 		ready["webhooks"] = mgr.GetWebhookServer().StartedChecker()
@@ -199,6 +202,26 @@ func addChecks(mgr ctrl.Manager, o Options) error {
 		}
 	}
 	return mgr.AddHealthzCheck("ping", healthz.Ping)
+}
+
+// lastAnswer is a check of the API server that stays what it was while that does not answer. A slow API server says nothing
+// about this replica, and would take all replicas out of the webhooks' Service at the same time.
+func lastAnswer(ask func(context.Context) error) healthz.Checker {
+	var mu sync.Mutex
+	var answered bool
+	var last error
+	return func(req *http.Request) error {
+		err := ask(req.Context())
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case err == nil || apierrors.IsNotFound(err) || meta.IsNoMatchError(err):
+			answered, last = true, err
+		case !answered:
+			return err
+		}
+		return last
+	}
 }
 
 // crdsServed reads one object of each kind from the API server.

@@ -17,10 +17,14 @@ limitations under the License.
 package bundle
 
 import (
+	"maps"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/crdify/pkg/config"
 	"sigs.k8s.io/crdify/pkg/runner"
@@ -59,7 +63,7 @@ func TestAdditionsOnly(t *testing.T) {
 	for _, crd := range crds(t) {
 		current[crd.Name] = crd
 	}
-	for _, file := range glob(t, "test", "bundle", "testdata", "released", "*.yaml") {
+	for _, file := range glob(t, "test", "bundle", "testdata", "released", "*.acme.com_*.yaml") {
 		released := &apiextensionsv1.CustomResourceDefinition{}
 		readObject(t, file, released)
 		crd, found := current[released.Name]
@@ -112,6 +116,70 @@ func TestIncompatible(t *testing.T) {
 		schema.Properties["spec"] = spec
 		if problem := strings.TrimSpace(incompatible(t, first, changed)); (problem == "") != row.fine {
 			t.Errorf("%s: fine is %v, got %q", reason, row.fine, problem)
+		}
+	}
+}
+
+// released are the webhooks of the last release, which `make release` puts into testdata: type and path by name.
+func released(t *testing.T) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(repo("test", "bundle", "testdata", "released", "webhooks.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for document := range strings.SplitSeq(strings.TrimPrefix(string(text), "---\n"), "\n---\n") {
+		var configuration admissionregistrationv1.ValidatingWebhookConfiguration // the other kind has the same fields, of those used
+		decode(t, document, &configuration)
+		for _, w := range configuration.Webhooks {
+			found[w.Name] = strings.TrimSuffix(configuration.Kind, "WebhookConfiguration") + " " + *w.ClientConfig.Service.Path
+		}
+	}
+	return found
+}
+
+// moved are the released webhooks that are gone, or are of another type or at another path.
+func moved(released, current map[string]string) []string {
+	var problems []string
+	for _, name := range slices.Sorted(maps.Keys(released)) {
+		if current[name] != released[name] {
+			problems = append(problems, name+" was "+released[name]+" and is "+current[name])
+		}
+	}
+	return problems
+}
+
+// TestWebhooksStayWhereTheyAre compares the webhooks with those of the last release. During an upgrade the
+// configurations of both versions ask the pods of both: who is asked for a path that it does not know is no check.
+func TestWebhooksStayWhereTheyAre(t *testing.T) {
+	current := map[string]string{}
+	for _, w := range load(t).CSV.Spec.WebhookDefinitions {
+		current[w.GenerateName] = strings.TrimSuffix(string(w.Type), "AdmissionWebhook") + " " + *w.WebhookPath
+	}
+	before := released(t)
+	if len(before) == 0 {
+		t.Fatal("nothing was released")
+	}
+	for _, problem := range moved(before, current) {
+		t.Error(problem)
+	}
+}
+
+// TestMoved shows that the check above lets an addition pass and nothing else.
+func TestMoved(t *testing.T) {
+	before := map[string]string{"a": "Validating /a", "b": "Mutating /b"}
+	for reason, row := range map[string]struct {
+		current map[string]string
+		fine    bool
+	}{
+		"nothing":      {before, true},
+		"one more":     {map[string]string{"a": "Validating /a", "b": "Mutating /b", "c": "Validating /c"}, true},
+		"another path": {map[string]string{"a": "Validating /a", "b": "Mutating /c"}, false},
+		"another type": {map[string]string{"a": "Validating /a", "b": "Validating /b"}, false},
+		"another name": {map[string]string{"a": "Validating /a", "c": "Mutating /b"}, false},
+	} {
+		if problems := moved(before, row.current); (len(problems) == 0) != row.fine {
+			t.Errorf("%s: fine is %v, got %q", reason, row.fine, problems)
 		}
 	}
 }

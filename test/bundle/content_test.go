@@ -183,6 +183,8 @@ func TestDeployment(t *testing.T) {
 		t.Error("one replica alone cannot be replaced without a gap")
 	case deployment.Spec.Strategy.RollingUpdate.MaxUnavailable.String() != "0":
 		t.Error("an upgrade takes a replica away before the next is there")
+	case container.ReadinessProbe.TimeoutSeconds < 5:
+		t.Error("the kubelet ends the readiness probe before its checks of the API server end themselves, after 2 s each")
 	}
 	if image := csv.Annotations["containerImage"]; container.Image != image || csv.Spec.RelatedImages[0].Image != image {
 		t.Errorf("the container runs %s, containerImage is %s, related are %v", container.Image, image, csv.Spec.RelatedImages)

@@ -67,11 +67,11 @@ var _ = withOperator("AcmeNamespace", func() {
 		out, err := lab.kubectl(ctx, lab.cluster.KubeconfigPath(), "get", "acmenamespaces")
 		Expect(err).NotTo(HaveOccurred(), out)
 		say("%s applied the AcmeNamespace; kubectl get acmenamespaces:\n%s", platformAdmin, out)
-	}, NodeTimeout(soon))
+	}, NodeTimeout(3*soon))
 
 	It("lets its administrator work there with a client certificate", func(ctx SpecContext) {
 		kubeconfig, sam = lab.login(teamAdmin, teamNamespace)
-		pod := lab.pod(ctx, teamNamespace, "web", "serve")
+		pod := lab.pod(teamNamespace, "web", "serve")
 		eventually(ctx, "the role, the quota and the service account are there", soon, func(g Gomega) {
 			g.Expect(client.IgnoreAlreadyExists(sam.Create(ctx, pod.DeepCopy()))).To(Succeed())
 		})
@@ -83,7 +83,7 @@ var _ = withOperator("AcmeNamespace", func() {
 		Expect(err).NotTo(HaveOccurred(), out)
 		Expect(out).To(Equal("hello"))
 		say("%s logged in, runs a pod under the restricted rules, and the pod says %q", teamAdmin, out)
-	}, NodeTimeout(soon))
+	}, NodeTimeout(3*soon))
 
 	It("does not let the administrator out, nor undo the guard rails", func(ctx SpecContext) {
 		checkCannotCreate(ctx, sam)
@@ -106,8 +106,7 @@ func (w *world) awaitNamespace(ctx context.Context, name string) *tenancyv1alpha
 }
 
 // pod is one that runs the test program, under the rules of the level restricted.
-func (w *world) pod(ctx context.Context, namespace, name string, args ...string) *corev1.Pod {
-	GinkgoHelper()
+func (w *world) pod(namespace, name string, args ...string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"app": name}},
 		Spec: corev1.PodSpec{
@@ -115,7 +114,7 @@ func (w *world) pod(ctx context.Context, namespace, name string, args ...string)
 				RunAsNonRoot: ptr.To(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 			},
 			Containers: []corev1.Container{{
-				Name: "main", Image: w.testImage(ctx), Args: args,
+				Name: "main", Image: w.app, Args: args,
 				SecurityContext: &corev1.SecurityContext{
 					AllowPrivilegeEscalation: ptr.To(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 				},
@@ -127,10 +126,10 @@ func (w *world) pod(ctx context.Context, namespace, name string, args ...string)
 // checkCannotCreate expects that the administrator of a namespace cannot get beyond it.
 func checkCannotCreate(ctx context.Context, sam client.Client) {
 	GinkgoHelper()
-	elsewhere := lab.pod(ctx, "default", "elsewhere", "serve")
-	privileged := lab.pod(ctx, teamNamespace, "privileged", "serve")
+	elsewhere := lab.pod("default", "elsewhere", "serve")
+	privileged := lab.pod(teamNamespace, "privileged", "serve")
 	privileged.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: ptr.To(true)}
-	host := lab.pod(ctx, teamNamespace, "host", "serve")
+	host := lab.pod(teamNamespace, "host", "serve")
 	host.Spec.HostNetwork = true
 	user := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: teamAdmin}}
 	everything := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"}

@@ -51,7 +51,7 @@ var _ = withOperator("ConfigWatcher", func() {
 	It("takes the configuration as it is", func(ctx SpecContext) {
 		Expect(lab.client.Create(ctx, namespaceOf(shop))).To(Succeed())
 		Expect(lab.client.Create(ctx, webServerConfig("blue"))).To(Succeed())
-		for _, o := range webServer(ctx) {
+		for _, o := range webServer() {
 			Expect(lab.client.Create(ctx, o)).To(Succeed())
 		}
 		lab.awaitRollout(ctx, shop, webApp)
@@ -61,7 +61,7 @@ var _ = withOperator("ConfigWatcher", func() {
 		w := lab.awaitWatcher(ctx, 0)
 		Expect(lab.podsOf(ctx, shop, webApp)).To(Equal(before))
 		say("the watcher has seen %d source and restarted nothing", len(w.Status.Observed))
-	}, NodeTimeout(soon))
+	}, NodeTimeout(3*soon))
 
 	It("restarts the pods once when it changes, and the server answers all the time", func(ctx SpecContext) {
 		asking := lab.ask(shop, webApp)
@@ -116,11 +116,10 @@ func webServerConfig(color string) *corev1.ConfigMap {
 
 // webServer is a Deployment of two pods that never has fewer than two, and its Service. A pod that is asked to end goes
 // on answering for some seconds, until nobody sends it requests any more.
-func webServer(ctx context.Context) []client.Object {
-	GinkgoHelper()
+func webServer() []client.Object {
 	of := metav1.ObjectMeta{Namespace: shop, Name: webApp}
 	labels := map[string]string{"app": webApp}
-	spec := lab.pod(ctx, shop, webApp, "serve").Spec
+	spec := lab.pod(shop, webApp, "serve").Spec
 	get := corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/", Port: intstr.FromInt32(8080)}}
 	spec.Containers[0].ReadinessProbe = &corev1.Probe{ProbeHandler: get, PeriodSeconds: 1}
 	spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 5}}}

@@ -45,7 +45,7 @@ var _ = withOperator("CronTab", func() {
 	It("fires on time, whatever the policy", func(ctx SpecContext) {
 		Expect(lab.client.Create(ctx, namespaceOf(nightly))).To(Succeed())
 		for _, policy := range policies {
-			Expect(lab.client.Create(ctx, everyMinute(ctx, policy))).To(Succeed())
+			Expect(lab.client.Create(ctx, everyMinute(policy))).To(Succeed())
 		}
 		for _, policy := range policies {
 			eventually(ctx, string(policy)+" has fired and its pod runs", slots, func(g Gomega) {
@@ -86,7 +86,7 @@ var _ = withOperator("CronTab", func() {
 	}, NodeTimeout(2*slots))
 
 	It("runs by hand, and tells when a run succeeded", func(ctx SpecContext) {
-		c := everyMinute(ctx, batchv1alpha1.ConcurrencyForbid)
+		c := everyMinute(batchv1alpha1.ConcurrencyForbid)
 		c.Name, c.Spec.CronSpec, c.Spec.Args = "by-hand", "0 0 1 1 *", []string{"write", "/dev/null"}
 		Expect(lab.client.Create(ctx, c)).To(Succeed())
 		out, err := lab.kubectl(ctx, lab.cluster.KubeconfigPath(), "annotate", "crontab", "by-hand", "-n", nightly, "batch.acme.com/run-now=first")
@@ -98,7 +98,7 @@ var _ = withOperator("CronTab", func() {
 			g.Expect(c.Status.RunNow.By).To(Equal("kubectl-annotate"))
 		})
 		say("run by hand, asked for by %s: %s", c.Status.RunNow.By, c.Status.LastRun.Outcome)
-	}, NodeTimeout(soon))
+	}, NodeTimeout(2*soon))
 
 	It("stops what runs when it is deleted", func(ctx SpecContext) {
 		start := time.Now()
@@ -116,12 +116,11 @@ var _ = withOperator("CronTab", func() {
 })
 
 // everyMinute is a CronTab whose runs go on until they are stopped.
-func everyMinute(ctx context.Context, policy batchv1alpha1.ConcurrencyPolicy) *batchv1alpha1.CronTab {
-	GinkgoHelper()
+func everyMinute(policy batchv1alpha1.ConcurrencyPolicy) *batchv1alpha1.CronTab {
 	return &batchv1alpha1.CronTab{
 		ObjectMeta: metav1.ObjectMeta{Namespace: nightly, Name: nameOf(policy)},
 		Spec: batchv1alpha1.CronTabSpec{
-			CronSpec: "* * * * *", Image: lab.testImage(ctx), Args: []string{"serve"}, ConcurrencyPolicy: policy,
+			CronSpec: "* * * * *", Image: lab.app, Args: []string{"serve"}, ConcurrencyPolicy: policy,
 		},
 	}
 }

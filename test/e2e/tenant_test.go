@@ -24,12 +24,10 @@ import (
 	. "github.com/onsi/gomega"
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
-	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -56,7 +54,7 @@ func specsOfInstallation() {
 	It("refuses what would give the tenant more than the operator", func(ctx SpecContext) {
 		checkPolicy(ctx, tenant)
 		checkRoles(ctx, tenant)
-	}, NodeTimeout(soon))
+	}, NodeTimeout(2*soon))
 
 	It("installs by a Subscription of the tenant", func(ctx SpecContext) {
 		Expect(tenant.Create(ctx, newSubscription())).To(Succeed())
@@ -137,7 +135,7 @@ func checkServed(ctx context.Context) {
 		g.Expect(err).To(MatchError(ContainSubstring("admission webhook")))
 	})
 	say("the webhooks answer: %v", err)
-	checkUpgradeable(ctx, first)
+	lab.awaitUpgradeable(ctx, first, metav1.ConditionTrue)
 }
 
 // newForbidden is an AcmeNamespace that only a webhook refuses; the schema allows it.
@@ -146,17 +144,6 @@ func newForbidden() *tenancyv1alpha1.AcmeNamespace {
 		ObjectMeta: metav1.ObjectMeta{Name: "not-allowed"},
 		Spec:       tenancyv1alpha1.AcmeNamespaceSpec{NamespaceName: systemNamespace, AdminUsername: teamAdmin},
 	}
-}
-
-// checkUpgradeable expects that the operator tells OLM that it may be upgraded.
-func checkUpgradeable(ctx context.Context, r release) {
-	GinkgoHelper()
-	eventually(ctx, "the operator says that it may be upgraded", soon, func(g Gomega) {
-		condition := &operatorsv2.OperatorCondition{}
-		g.Expect(lab.client.Get(ctx, client.ObjectKey{Namespace: systemNamespace, Name: r.csv()}, condition)).To(Succeed())
-		g.Expect(meta.IsStatusConditionTrue(condition.Spec.Conditions, operatorsv2.Upgradeable)).To(BeTrue())
-	})
-	say("OperatorCondition: Upgradeable is True")
 }
 
 // checkInstallation expects that the tenant cannot reach into the operator once it runs.

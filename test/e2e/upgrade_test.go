@@ -18,6 +18,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,12 +27,17 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
+
+	tenancyv1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 )
 
 const leaseName = "platform-operator.acme.com"
@@ -51,18 +57,94 @@ func specsOfUpgrade() {
 		load.report(ctx, "while the leader died")
 	}, NodeTimeout(installed*2))
 
-	It("is upgraded to the next version", func(ctx SpecContext) {
+	It("keeps OLM waiting while something critical is in flight", func(ctx SpecContext) {
 		second = lab.release(ctx, "0.2.0", addField)
 		catalog := lab.catalog(ctx, first, second)
+		operators := lab.podsIn(ctx, systemNamespace)
+		lab.awaitUpgradeable(ctx, first, metav1.ConditionTrue)
+		lab.takeOff(ctx)
+		lab.awaitUpgradeable(ctx, first, metav1.ConditionFalse)
+		load := lab.startWriter("held")
+		lab.publish(ctx, catalog)
+		lab.awaitHeld(ctx, second)
+		lab.checkWorks(ctx, "while-held")
+		checkAddedField(ctx, "4711")
+		load.report(ctx, "while 0.2.0 had to wait")
+		lab.awaitHeld(ctx, second)
+		Expect(lab.podsIn(ctx, systemNamespace)).To(Equal(operators), "a pod of the operator was restarted or replaced")
+		say("the pods of 0.1.0 went on working, with the CustomResourceDefinitions of 0.2.0")
+	}, NodeTimeout(installed*3))
+
+	It("is upgraded to the next version once it is through", func(ctx SpecContext) {
 		pods := lab.tenantPods(ctx)
 		load := lab.startWriter("upgrade")
-		lab.publish(ctx, catalog)
+		lab.land(ctx)
 		lab.awaitVersion(ctx, second)
 		load.report(ctx, "while 0.1.0 became 0.2.0")
 		Expect(lab.tenantPods(ctx)).To(Equal(pods), "a tenant's pod was restarted or replaced")
 		say("no pod of a tenant was restarted")
-		checkAddedField(ctx)
+		checkAddedField(ctx, "4712")
 	}, NodeTimeout(installed*3))
+}
+
+// inFlight is a ConfigMap that does not go, and with it the namespace of an AcmeNamespace of the same name that is being
+// deleted: what the operator must not be replaced for.
+var inFlight = &corev1.ConfigMap{
+	ObjectMeta: metav1.ObjectMeta{Namespace: "app-in-flight", Name: "in-flight", Finalizers: []string{"example.com/somebody-else"}},
+}
+
+// takeOff puts something critical in flight.
+func (w *world) takeOff(ctx context.Context) {
+	GinkgoHelper()
+	n := &tenancyv1alpha1.AcmeNamespace{
+		ObjectMeta: metav1.ObjectMeta{Name: inFlight.Name},
+		Spec:       tenancyv1alpha1.AcmeNamespaceSpec{NamespaceName: inFlight.Namespace, AdminUsername: teamAdmin},
+	}
+	Expect(w.client.Create(ctx, n)).To(Succeed())
+	w.awaitNamespace(ctx, n.Name)
+	Expect(w.client.Create(ctx, inFlight.DeepCopy())).To(Succeed())
+	Expect(w.client.Delete(ctx, n)).To(Succeed())
+	say("an AcmeNamespace is deleted, and somebody else's finalizer keeps its namespace")
+}
+
+// land lets what is in flight come to its end.
+func (w *world) land(ctx context.Context) {
+	GinkgoHelper()
+	patch := client.RawPatch(client.Merge.Type(), []byte(`{"metadata":{"finalizers":null}}`))
+	Expect(w.client.Patch(ctx, inFlight.DeepCopy(), patch)).To(Succeed())
+	eventually(ctx, "the AcmeNamespace is gone", soon, func(g Gomega) {
+		err := w.client.Get(ctx, client.ObjectKey{Name: inFlight.Name}, &tenancyv1alpha1.AcmeNamespace{})
+		g.Expect(apierrors.IsNotFound(err)).To(BeTrue(), fmt.Sprint(err))
+	})
+	say("the finalizer is off, and the AcmeNamespace gone")
+}
+
+// awaitUpgradeable waits until OLM has taken down whether a version says that it may be upgraded.
+func (w *world) awaitUpgradeable(ctx context.Context, r release, want metav1.ConditionStatus) {
+	GinkgoHelper()
+	o := &operatorsv2.OperatorCondition{}
+	eventually(ctx, "OLM knows that Upgradeable is "+string(want), soon, func(g Gomega) {
+		g.Expect(w.client.Get(ctx, client.ObjectKey{Namespace: systemNamespace, Name: r.csv()}, o)).To(Succeed())
+		c := meta.FindStatusCondition(o.Status.Conditions, operatorsv2.Upgradeable)
+		g.Expect(c).NotTo(BeNil())
+		g.Expect(c.ObservedGeneration).To(Equal(o.Generation))
+		g.Expect(c.Status).To(Equal(want), c.Message)
+	})
+	c := meta.FindStatusCondition(o.Status.Conditions, operatorsv2.Upgradeable)
+	say("OperatorCondition: Upgradeable is %s: %s", c.Status, c.Message)
+}
+
+// awaitHeld waits until OLM says that a version waits for the operator's consent.
+func (w *world) awaitHeld(ctx context.Context, r release) {
+	GinkgoHelper()
+	csv := &operatorsv1alpha1.ClusterServiceVersion{}
+	eventually(ctx, r.csv()+" has to wait", installed, func(g Gomega) {
+		g.Expect(w.client.Get(ctx, client.ObjectKey{Namespace: systemNamespace, Name: r.csv()}, csv)).To(Succeed())
+		g.Expect(csv.Status.Phase).To(Equal(operatorsv1alpha1.CSVPhasePending), csv.Status.Message)
+		g.Expect(csv.Status.Reason).To(Equal(operatorsv1alpha1.CSVReasonOperatorConditionNotUpgradeable), csv.Status.Message)
+	})
+	Expect(csv.Status.Message).To(ContainSubstring(inFlight.Name))
+	say("OLM keeps %s %s: %s", csv.Name, csv.Status.Phase, csv.Status.Message)
 }
 
 // leader is the pod that leads, empty when there is none.
@@ -113,19 +195,25 @@ func addField(config string) {
 }
 
 // checkAddedField expects that the new field of an old object can be set, and stays when the operator works on it.
-func checkAddedField(ctx context.Context) {
+func checkAddedField(ctx context.Context, costCenter string) {
 	GinkgoHelper()
 	n := &unstructured.Unstructured{}
 	n.SetGroupVersionKind(acmeNamespaceGVK)
 	n.SetName(teamName)
-	patch := client.RawPatch(client.Merge.Type(), []byte(`{"spec":{"costCenter":"4711"}}`))
-	Expect(lab.client.Patch(ctx, n, patch)).To(Succeed())
+	has := func(g Gomega) {
+		value, _, err := unstructured.NestedString(n.Object, "spec", "costCenter")
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(value).To(Equal(costCenter))
+	}
+	patch := client.RawPatch(client.Merge.Type(), fmt.Appendf(nil, `{"spec":{"costCenter":%q}}`, costCenter))
+	eventually(ctx, "the field is served", soon, func(g Gomega) {
+		g.Expect(lab.client.Patch(ctx, n, patch)).To(Succeed())
+		has(g)
+	})
 	lab.awaitNamespace(ctx, teamName)
 	Expect(lab.client.Get(ctx, client.ObjectKeyFromObject(n), n)).To(Succeed())
-	value, _, err := unstructured.NestedString(n.Object, "spec", "costCenter")
-	Expect(err).NotTo(HaveOccurred())
-	Expect(value).To(Equal("4711"))
-	say("the field that 0.2.0 added can be set")
+	has(Default)
+	say("the field that 0.2.0 added can be set to %s", costCenter)
 }
 
 // plans are the versions that InstallPlans were made for, by UID of the plan.

@@ -61,7 +61,7 @@ type world struct {
 	scheme  *runtime.Scheme
 	olm     string // image of OLM, with opm in it, as pods call it
 	dir     string // of this run; removed at the end
-	app     string // image of the program that pods of the specs run, once it was pushed
+	app     string // image of a small program that pods of the specs run: app serve | get URL | write FILE
 }
 
 func root() string     { return testenv.RepoFile() }
@@ -93,6 +93,7 @@ func newWorld(ctx context.Context) *world {
 	Expect(err).NotTo(HaveOccurred())
 	w.client = w.as(w.config)
 	say("Kubernetes %s with a real node runs, after %s; to look at it: export KUBECONFIG=%s", version, since(start), w.cluster.KubeconfigPath())
+	w.pushApp(ctx)
 	w.installOLM(ctx)
 	return w
 }
@@ -159,17 +160,14 @@ func (w *world) kubectl(ctx context.Context, kubeconfig string, words ...string)
 	return strings.TrimSpace(string(out)), err
 }
 
-// testImage is the image of a small program: app serve | get URL | write FILE.
-func (w *world) testImage(ctx context.Context) string {
+// pushApp makes the image of the program that pods of the specs run.
+func (w *world) pushApp(ctx context.Context) {
 	GinkgoHelper()
-	if w.app == "" {
-		program := filepath.Join(w.dir, "app")
-		run(ctx, []string{"CGO_ENABLED=0"}, "go", "build", "-trimpath", "-buildvcs=false", "-o", program, "./hack/cluster/testdata/app")
-		pushed, err := w.cluster.PushProgram(ctx, program, "app:v1")
-		Expect(err).NotTo(HaveOccurred())
-		w.app = pushed.Tag
-	}
-	return w.app
+	program := filepath.Join(w.dir, "app")
+	run(ctx, []string{"CGO_ENABLED=0"}, "go", "build", "-trimpath", "-buildvcs=false", "-o", program, "./hack/cluster/testdata/app")
+	pushed, err := w.cluster.PushProgram(ctx, program, "app:v1")
+	Expect(err).NotTo(HaveOccurred())
+	w.app = pushed.Tag
 }
 
 // run runs a program in the repository; what it prints is shown when it fails.

@@ -1,0 +1,51 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+func TestASlowAPIServerChangesNoReadiness(t *testing.T) {
+	slow := fmt.Errorf("listing: %w", context.DeadlineExceeded)
+	gone := fmt.Errorf("listing: %w", apierrors.NewNotFound(schema.GroupResource{}, ""))
+	unknown := fmt.Errorf("listing: %w", &meta.NoKindMatchError{})
+	var answer error
+	ready := lastAnswer(func(context.Context) error { return answer })
+	for i, step := range []struct{ answer, want error }{
+		{slow, slow}, // nobody knows yet
+		{nil, nil},
+		{slow, nil},
+		{gone, gone},
+		{slow, gone},
+		{unknown, unknown},
+		{nil, nil},
+	} {
+		answer = step.answer
+		if got := ready(&http.Request{}); !errors.Is(got, step.want) {
+			t.Errorf("step %d: %v is answered by %v, want %v", i, step.answer, got, step.want)
+		}
+	}
+}
