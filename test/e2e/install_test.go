@@ -100,6 +100,10 @@ func (w *world) awaitVersion(ctx context.Context, r release) {
 		g.Expect(w.client.Get(ctx, client.ObjectKey{Namespace: systemNamespace, Name: subscriptionName}, s)).To(Succeed())
 		g.Expect(s.Status.InstalledCSV).To(Equal(r.csv()))
 		g.Expect(s.Status.State).To(BeEquivalentTo(operatorsv1alpha1.SubscriptionStateAtLatest))
+		// The certificate goes with the version before; OLM then makes another one and restarts the pods.
+		certificate := &corev1.Secret{}
+		g.Expect(w.client.Get(ctx, client.ObjectKey{Namespace: systemNamespace, Name: deploymentName + "-service-cert"}, certificate)).To(Succeed())
+		g.Expect(certificate.OwnerReferences).To(ConsistOf(HaveField("Name", r.csv())))
 	})
 	eventually(ctx, "only pods of "+r.version+" run", installed, func(g Gomega) {
 		d := &appsv1.Deployment{}
