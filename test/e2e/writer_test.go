@@ -204,11 +204,17 @@ func (l *writer) report(ctx context.Context, during string) {
 	say("nothing is lost and nothing is wrong: all %d objects and their namespaces are as they were written last", len(l.accepted))
 }
 
-// tenantPods are the pods of tenants, by UID, with the number of their restarts.
+// tenantPods are the pods of tenants, with the number of their restarts.
 func (w *world) tenantPods(ctx context.Context) map[string]int32 {
 	GinkgoHelper()
+	return w.podsIn(ctx, teamNamespace)
+}
+
+// podsIn are the pods in a namespace, by UID, with the number of their restarts.
+func (w *world) podsIn(ctx context.Context, namespace string) map[string]int32 {
+	GinkgoHelper()
 	pods := &corev1.PodList{}
-	Expect(w.client.List(ctx, pods, client.InNamespace(teamNamespace))).To(Succeed())
+	Expect(w.client.List(ctx, pods, client.InNamespace(namespace))).To(Succeed())
 	found := map[string]int32{}
 	for _, pod := range pods.Items {
 		for _, c := range pod.Status.ContainerStatuses {
