@@ -21,7 +21,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 
 # Programs with modules of their own, because of what they are built from.
-MODULES := hack/image hack/cluster/node test/bundle
+MODULES := hack/certmanager hack/cluster/node hack/image test/bundle
 
 # The linter keeps results by the path at which it first saw a package: each checkout gets a cache of its own.
 export GOLANGCI_LINT_CACHE := $(CURDIR)/dist/lint-cache

@@ -38,6 +38,7 @@ func (w *world) diagnose(ctx context.Context) {
 		"logs -n " + systemNamespace + " deployment/platform-operator-controller-manager --all-pods --prefix --tail=60",
 		"logs -n olm deployment/catalog-operator --tail=60",
 		"logs -n olm deployment/olm-operator --tail=60",
+		"logs -n cert-manager --selector app.kubernetes.io/instance=cert-manager --prefix --tail=30",
 	} {
 		out, err := w.kubectl(ctx, w.cluster.KubeconfigPath(), strings.Fields(words)...)
 		if err != nil {

@@ -43,7 +43,7 @@ var ofKinds []kindSpecs
 var first, second, third release
 
 // The story is told in order: each part goes on where the one before ended.
-var _ = Describe("The operator under OLM", Ordered, func() {
+var _ = Describe("The operator", Ordered, func() {
 	Context("is installed by a tenant", specsOfInstallation)
 	Context("serves users", func() {
 		for _, each := range ofKinds {
@@ -54,5 +54,6 @@ var _ = Describe("The operator under OLM", Ordered, func() {
 	Context("is removed, and comes back", specsOfReturn)
 	Context("gets a version that never becomes ready", specsOfFailure)
 	Context("goes without a trace", specsOfRemoval)
+	Context("is deployed with kustomize and cert-manager", specsOfDeployment)
 	Context("is run by operator-sdk", specsOfRunBundle)
 })

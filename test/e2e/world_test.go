@@ -22,6 +22,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,7 +77,7 @@ func newWorld(ctx context.Context) *world {
 	start := time.Now()
 	Expect(takeDown(ctx)).To(Succeed(), "removing what an interrupted run left")
 	Expect(os.MkdirAll(w.dir, 0o755)).To(Succeed())
-	wanted := append(binaries.Real(), binaries.OLM()...)
+	wanted := slices.Concat(binaries.Real(), binaries.OLM(), binaries.CertManager())
 	builder := binaries.Builder{Root: root(), BinDir: binDir(), Out: GinkgoWriter}
 	Expect(builder.Ensure(ctx, wanted)).To(Succeed())
 	version, err := binaries.KubernetesVersion(root())

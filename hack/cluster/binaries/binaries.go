@@ -46,6 +46,9 @@ const (
 	olmModule = "github.com/operator-framework/operator-lifecycle-manager"
 	// withoutC leaves out of the programs of OLM what needs C libraries, and what serves catalogs of the old kind.
 	withoutC = "containers_image_openpgp,exclude_graphdriver_btrfs,json1"
+
+	certManagerDir    = "hack/certmanager"
+	certManagerModule = "github.com/cert-manager/cert-manager/platform-operator"
 )
 
 var table = []Binary{
@@ -71,6 +74,8 @@ var table = []Binary{
 		Name: "grpc_health_probe", dir: olmDir, ldflags: plain,
 		pkg: "github.com/grpc-ecosystem/grpc-health-probe", module: "github.com/grpc-ecosystem/grpc-health-probe",
 	},
+
+	{Name: "certmanager", dir: certManagerDir, pkg: certManagerModule, module: certManagerModule, ldflags: ownFlags},
 }
 
 // sets name groups of binaries for Select: what one purpose needs.
@@ -92,6 +97,9 @@ func Real() []Binary { return chosen(sets["real"]) }
 
 // OLM lists what the Operator Lifecycle Manager needs to run in a cluster with a real node.
 func OLM() []Binary { return chosen(sets["olm"]) }
+
+// CertManager lists what cert-manager needs to run in a cluster with a real node.
+func CertManager() []Binary { return chosen([]string{"certmanager"}) }
 
 // Select lists the binaries that only names: a comma-separated list of binary names and sets
 // ("envtest" is what tests need, "simulated" and "real" what a cluster with such nodes needs, "olm" the
@@ -143,7 +151,10 @@ func olm(name, folder string) Binary {
 	return Binary{Name: name, dir: olmDir, pkg: olmModule + "/" + folder, module: olmModule, ldflags: plain, tags: withoutC}
 }
 
-// own is a program of this repository.
+// ours tells whether it is a program of this repository.
+func (b Binary) ours() bool { return b.dir == nodeDir || b.dir == certManagerDir }
+
+// own is a program of this repository that a node needs.
 func own(name string) Binary {
 	return Binary{Name: name, dir: nodeDir, pkg: nodeModule + "/" + name, module: nodeModule, ldflags: ownFlags}
 }

@@ -173,10 +173,16 @@ func TestStaleReason(t *testing.T) {
 // TestOwnProgramsFollowTheirSources expects that a program of our own is built again when a source
 // file changes, and only then.
 func TestOwnProgramsFollowTheirSources(t *testing.T) {
+	for _, program := range append(CertManager(), own("node-init")) {
+		t.Run(program.Name, func(t *testing.T) { checkFollowsSources(t, program) })
+	}
+}
+
+func checkFollowsSources(t *testing.T, program Binary) {
 	root := t.TempDir()
 	write := func(name, content string) {
 		t.Helper()
-		path := filepath.Join(root, nodeDir, name)
+		path := filepath.Join(root, program.dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -186,28 +192,28 @@ func TestOwnProgramsFollowTheirSources(t *testing.T) {
 	}
 	pinned := func() pins {
 		t.Helper()
-		p, err := readPins(root, nodeDir)
+		p, err := readPins(root, program.dir)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return p
 	}
-	write("go.mod", "module "+nodeModule+"\n\ngo 1.26.0\n")
-	write("node-init/main.go", "package main\n")
-	program := own("node-init")
+	goMod := "module " + program.module + "\n\ngo 1.26.0\n"
+	write("go.mod", goMod)
+	write("folder/main.go", "package main\n")
 	built := &debug.BuildInfo{
-		Path: nodeModule + "/node-init",
-		Main: debug.Module{Path: nodeModule, Version: "(devel)"},
+		Path: program.pkg,
+		Main: debug.Module{Path: program.module, Version: "(devel)"},
 		Settings: []debug.BuildSetting{
-			{Key: "CGO_ENABLED", Value: "0"}, {Key: "-ldflags", Value: program.ldflags(pinned()[nodeModule].Version)},
+			{Key: "CGO_ENABLED", Value: "0"}, {Key: "-ldflags", Value: program.ldflags(pinned()[program.module].Version)},
 		},
 	}
 	for _, step := range []struct{ reason, file, content, want string }{
-		{"nothing changed", "go.mod", "module " + nodeModule + "\n\ngo 1.26.0\n", ""},
-		{"a test", "node-init/main_test.go", "package main\n", ""},
-		{"a source file", "node-init/main.go", "package main\n\nfunc main() {}\n", "was built with another -ldflags"},
-		{"changed back", "node-init/main.go", "package main\n", ""},
-		{"a new file", "node-init/more.go", "package main\n", "was built with another -ldflags"},
+		{"nothing changed", "go.mod", goMod, ""},
+		{"a test", "folder/main_test.go", "package main\n", ""},
+		{"a source file", "folder/main.go", "package main\n\nfunc main() {}\n", "was built with another -ldflags"},
+		{"changed back", "folder/main.go", "package main\n", ""},
+		{"a new file", "folder/more.go", "package main\n", "was built with another -ldflags"},
 	} {
 		write(step.file, step.content)
 		if got := staleReason(program, pinned(), built); got != step.want {

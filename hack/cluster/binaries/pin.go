@@ -97,7 +97,7 @@ func staleReason(b Binary, p pins, built *debug.BuildInfo) string {
 	if built.Path != b.pkg {
 		return "is another program"
 	}
-	if built.Main.Version != pinned.Version && b.dir != nodeDir { // a program of our own has its version in its flags
+	if built.Main.Version != pinned.Version && !b.ours() { // a program of our own has its version in its flags
 		return fmt.Sprintf("is %s", built.Main.Version)
 	}
 	for _, dep := range built.Deps {
