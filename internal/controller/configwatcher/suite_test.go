@@ -174,3 +174,16 @@ func noted(o client.Object) func() string {
 		return fmt.Sprintf("%s %s %d", n.Ready, n.Reason, n.Restarts)
 	}
 }
+
+// rolledOut plays the part of the Deployment controller and of nodes, which do not run: it reports every
+// replica as updated and available.
+func rolledOut(d *appsv1.Deployment) {
+	GinkgoHelper()
+	Eventually(func() error {
+		if err := Reload(d); err != nil {
+			return err
+		}
+		d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1}
+		return Admin.Status().Update(ctx, d)
+	}).Should(Succeed())
+}
