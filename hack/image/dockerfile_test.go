@@ -14,7 +14,6 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-
 package main
 
 import (
@@ -67,7 +66,7 @@ func TestTheDockerfileMakesTheSameImage(t *testing.T) {
 // makeVariable is what the Makefile sets a variable to.
 func makeVariable(t *testing.T, name string) string {
 	t.Helper()
-	found := regexp.MustCompile(`(?m)^`+name+` := (.*)$`).FindStringSubmatch(string(mustRead(t, "../../Makefile")))
+	found := regexp.MustCompile(`(?m)^` + name + ` := (.*)$`).FindStringSubmatch(string(mustRead(t, "../../Makefile")))
 	if found == nil {
 		t.Fatalf("the Makefile does not set %s", name)
 	}
