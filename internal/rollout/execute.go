@@ -117,7 +117,7 @@ func (x *execution) end(outcome common.RestartOutcome, message string) engine.Ou
 	settle(x.status, x.view)
 	if len(x.status.Workloads) > 0 {
 		// Whoever takes the mark off at once is faster than the status that finds whom that concerns.
-		return engine.DoneUntil(lookAgain).Saying(asItIs)
+		return engine.DoneUntil(lookBack).Saying(asItIs)
 	}
 	return engine.Done().Saying(asItIs)
 }

@@ -58,6 +58,9 @@ const (
 	askBudgetAgain = 5 * time.Second
 	// lookAgain is when workloads and pods that others wait for are looked at again without any event.
 	lookAgain = 10 * time.Second
+	// lookBack is when workloads are looked at once more that have been restarted: late enough to be in no other
+	// restart's way when hundreds come at once.
+	lookBack = 20 * time.Second
 	// recheck is how often it is looked whether a mark that was taken off has been put back.
 	recheck = time.Minute
 	// atOnce has the object looked at again as soon as its status is written.
