@@ -19,7 +19,6 @@ package rollout
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -106,7 +105,7 @@ func (n neverOpens) Error() string {
 // advance brings what is pending up to date with what is observed. It tells whether a change that was
 // pending has been undone.
 func advance(s *common.RestartStatus, v view, now time.Time) (undone bool) {
-	at := metav1.NewMicroTime(now.Truncate(time.Microsecond))
+	at := instant(now)
 	s.Observed = v.baseline
 	doubt(s, at)
 	p := s.Pending
@@ -123,23 +122,30 @@ func advance(s *common.RestartStatus, v view, now time.Time) (undone bool) {
 	return false
 }
 
+// instant is a time as a status holds it.
+func instant(t time.Time) metav1.MicroTime { return metav1.NewMicroTime(t.Truncate(time.Microsecond)) }
+
 // clockWasWrong is how far a restart may be ahead of the clock. Up to that the clock was set back, and the
 // restart counts; beyond it the clock had been wrong before.
 const clockWasWrong = time.Hour
 
 // doubt corrects what a clock wrote down that was ahead of the time: it would hold restarts back.
 func doubt(s *common.RestartStatus, now metav1.MicroTime) {
-	if p := s.Pending; p != nil && now.Before(&p.Changed) {
-		p.Changed = now
-	}
-	if p := s.Pending; p != nil && now.Before(&p.Since) {
-		p.Since = now
+	if p := s.Pending; p != nil {
+		p.Changed, p.Since = earlier(p.Changed, now), earlier(p.Since, now)
 	}
 	wrong := func(t metav1.Time) bool { return t.Sub(now.Time) > clockWasWrong }
 	s.Recent = slices.DeleteFunc(s.Recent, wrong)
 	if s.LastRestart != nil && wrong(*s.LastRestart) {
 		s.LastRestart = nil
 	}
+}
+
+func earlier(a, b metav1.MicroTime) metav1.MicroTime {
+	if b.Before(&a) {
+		return b
+	}
+	return a
 }
 
 // superseded tells whether the restart that is pending gives way to what is observed, as far as is known
@@ -151,11 +157,10 @@ func superseded(s *common.RestartStatus, v view) (yes, undone bool) {
 
 // repeat asks for a restart for the content as it is: workloads were restarted for other content meanwhile.
 func repeat(s *common.RestartStatus, v view, now time.Time) {
-	at := metav1.NewMicroTime(now.Truncate(time.Microsecond))
+	at := instant(now)
 	s.Pending = &common.PendingRestart{Mark: v.mark, Since: at, Changed: at, Replaces: true}
 	for _, o := range v.current {
-		source, _, _ := strings.Cut(o.Source, "[")
-		s.Pending.Sources = append(s.Pending.Sources, source)
+		s.Pending.Sources = append(s.Pending.Sources, withoutKeys(o.Source))
 	}
 }
 

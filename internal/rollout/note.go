@@ -23,6 +23,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	"github.com/acme/platform-operator/internal/names"
@@ -38,6 +39,12 @@ type Note struct {
 	Message string                 `json:"message,omitempty"`
 
 	common.RestartStatus `json:",inline"`
+}
+
+// Asks tells whether an object asks for restarts by its annotation.
+func Asks(o client.Object) bool {
+	_, asks := o.GetAnnotations()[names.AnnotationPodSelector]
+	return asks
 }
 
 // ParseSelector reads labels as kubectl takes them, all of which must match: app=webapp,tier=front.

@@ -131,9 +131,15 @@ func hashKeys(key Key, keys map[string]string) string {
 // maxChange is how long the description of one change may become.
 const maxChange = 200
 
+// withoutKeys is the name of a source without the keys that are watched of it.
+func withoutKeys(source string) string {
+	name, _, _ := strings.Cut(source, "[")
+	return name
+}
+
 // difference names the source and the keys that differ.
 func difference(was, is common.ObservedSource) string {
-	name, _, _ := strings.Cut(is.Source, "[")
+	name := withoutKeys(is.Source)
 	all := maps.Clone(was.Keys)
 	if all == nil {
 		return name

@@ -37,7 +37,7 @@ var annotatedKinds = []string{"ConfigMap", "Secret"}
 const (
 	// indexAnnotated is the index of the objects that carry the annotation. They are few among many.
 	indexAnnotated = "restart/annotated"
-	asks           = "yes"
+	asking         = "yes"
 )
 
 // Index prepares the caches for what restarts look up. It is called once for a manager.
@@ -46,8 +46,8 @@ func Index(ctx context.Context, indexer client.FieldIndexer) error {
 		o := &metav1.PartialObjectMetadata{}
 		o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
 		err := indexer.IndexField(ctx, o, indexAnnotated, func(o client.Object) []string {
-			if _, annotated := o.GetAnnotations()[names.AnnotationPodSelector]; annotated {
-				return []string{asks}
+			if Asks(o) {
+				return []string{asking}
 			}
 			return nil
 		})
@@ -95,7 +95,7 @@ func (x *execution) peers(ctx context.Context) (peers, error) {
 	for _, kind := range annotatedKinds {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind + "List"))
-		if err := x.Client.List(ctx, list, append(in, client.MatchingFields{indexAnnotated: asks})...); err != nil {
+		if err := x.Client.List(ctx, list, append(in, client.MatchingFields{indexAnnotated: asking})...); err != nil {
 			return nil, fmt.Errorf("listing what else waits to restart something: %w", err)
 		}
 		all = all.annotated(kind, list.Items)
@@ -116,8 +116,7 @@ func (p peers) annotated(kind string, objects []metav1.PartialObjectMetadata) pe
 
 // with adds an object, unless nothing of it is pending, or it would not mark workloads.
 func (p peers) with(kind, name string, policy common.RestartPolicy, pending *common.PendingRestart, selects Request) peers {
-	rolls := policy.Strategy == common.RestartRollout || policy.Strategy == ""
-	if pending == nil || policy.DryRun || !rolls {
+	if pending == nil || policy.DryRun || !(Request{Policy: policy}).rolls() {
 		return p
 	}
 	return append(p, peer{names.RestartMark(kind, name), pending.Mark, selects})

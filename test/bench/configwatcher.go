@@ -291,28 +291,10 @@ func (b *bench) burst(ctx context.Context, p *process, res *watcherResult) error
 	return err
 }
 
-// lookedBack waits until the operator has looked once more at all that it restarted, which it does 20 seconds later.
-func (p *process) lookedBack(ctx context.Context) error {
-	last, err := p.count(ctx)
-	if err != nil {
-		return err
-	}
-	since := time.Now()
-	return poll(ctx, "the operator looks at restarts no more", time.Second, func(ctx context.Context) (bool, error) {
-		now, err := p.count(ctx)
-		if err == nil && now.since(last, 1).Total > 0 {
-			last, since = now, time.Now()
-		}
-		return time.Since(since) > 25*time.Second, err
-	})
-}
-
 // unwatched changes what nobody watches.
 func (b *bench) unwatched(ctx context.Context, p *process, res *watcherResult) error {
-	if err := p.lookedBack(ctx); err != nil {
-		return err
-	}
-	before, err := p.count(ctx)
+	// The operator looks once more at what it restarted, 20 seconds later.
+	_, before, err := p.idleFor(ctx, 0, 25*time.Second)
 	if err != nil {
 		return err
 	}

@@ -150,6 +150,11 @@ const quiet = 3 * time.Second
 // awaitIdle waits until the operator has run at least so many reconciles, its queue is empty, and it has
 // done nothing for a while. It gives the time when that began, and what the operator counted up to now.
 func (p *process) awaitIdle(ctx context.Context, least int) (since time.Time, now counters, err error) {
+	return p.idleFor(ctx, least, quiet)
+}
+
+// idleFor is awaitIdle with the time for which the operator must do nothing.
+func (p *process) idleFor(ctx context.Context, least int, d time.Duration) (since time.Time, now counters, err error) {
 	err = poll(ctx, "the operator is idle", 50*time.Millisecond, func(ctx context.Context) (bool, error) {
 		if err := p.alive(); err != nil {
 			return false, err
@@ -163,7 +168,7 @@ func (p *process) awaitIdle(ctx context.Context, least int) (since time.Time, no
 			since = time.Now()
 		}
 		now = got
-		return !busy && time.Since(since) >= quiet, nil
+		return !busy && time.Since(since) >= d, nil
 	})
 	return since, now, err
 }

@@ -41,12 +41,9 @@ func (k kind) registerAnnotated(mgr ctrl.Manager) error {
 		v1alpha1.SourceConfigMap: &corev1.ConfigMap{}, v1alpha1.SourceSecret: &corev1.Secret{},
 	} {
 		err := engine.RegisterAnnotated(mgr, engine.Annotated{
-			Name: strings.ToLower(string(source)) + "-annotation",
-			Of:   of,
-			Selects: func(o client.Object) bool {
-				_, asks := o.GetAnnotations()[names.AnnotationPodSelector]
-				return asks
-			},
+			Name:    strings.ToLower(string(source)) + "-annotation",
+			Of:      of,
+			Selects: rollout.Asks,
 			Run: func(ctx context.Context, o *metav1.PartialObjectMetadata) (engine.Outcome, error) {
 				return k.runAnnotated(ctx, mgr.GetClient(), source, o)
 			},
