@@ -30,7 +30,9 @@ import (
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 	rbacv1ac "k8s.io/client-go/applyconfigurations/rbac/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/tenancy"
@@ -38,7 +40,8 @@ import (
 
 const (
 	adminKey          = "admin"
-	podSecurityLabel  = "pod-security.kubernetes.io/enforce"
+	podSecurityPrefix = "pod-security.kubernetes.io/"
+	podSecurityLabel  = podSecurityPrefix + "enforce"
 	limitRangeName    = "defaults"
 	networkPolicyName = "tenant-isolation"
 	dnsPort           = 53
@@ -48,20 +51,53 @@ const (
 func (r *run) desired() ([]engine.Child, error) {
 	n, tier := r.Obj, r.grant.Tier
 	name := n.Spec.NamespaceName
-	// In a Namespace that is ours, the names of the guard rails are ours as well.
-	children := []engine.Child{
-		engine.NewChild(namespace(n, tier), corev1ac.ExtractNamespace).OrAdopt(r.grant.Adopts),
-		engine.NewChild(limitRange(name, tier), corev1ac.ExtractLimitRange).OrAdopt(true),
-		engine.NewChild(resourceQuota(name, tier, r.grant.Hard), corev1ac.ExtractResourceQuota).OrAdopt(true),
-		engine.NewChild(role(name, tier), rbacv1ac.ExtractRole).OrAdopt(true),
-		engine.NewChild(roleBinding(name, n.Spec), rbacv1ac.ExtractRoleBinding).OrAdopt(true).OrReplace(),
+	ns := namespace(n, tier)
+	if text := record(r.unreported); text != "" {
+		ns.WithAnnotations(map[string]string{tenancy.AnnotationUnreported: text})
 	}
+	children := []engine.Child{engine.NewChild(ns, corev1ac.ExtractNamespace).OrAdopt(r.grant.Adopts)}
+	// In a Namespace that is ours, the names of the guardrails are ours as well. What takes away comes before what gives.
 	if tier.Network.Isolation != v1alpha1.IsolationNone {
 		children = append(children,
 			engine.NewChild(networkPolicy(name, tier.Network), networkingv1ac.ExtractNetworkPolicy).OrAdopt(true))
 	}
-	return children, nil
+	return append(children,
+		engine.NewChild(roleBinding(name, n.Spec), rbacv1ac.ExtractRoleBinding).OrAdopt(true).OrReplace(),
+		engine.NewChild(limitRange(name, tier), corev1ac.ExtractLimitRange).OrAdopt(true),
+		engine.NewChild(resourceQuota(name, tier, r.grant.Hard), corev1ac.ExtractResourceQuota).OrAdopt(true),
+		engine.NewChild(role(name, tier), rbacv1ac.ExtractRole).OrAdopt(true),
+	), nil
 }
+
+// isGuardrail tells whether an object in the Namespace can be one of those that desired gives, of whatever tier.
+func isGuardrail(o client.Object) bool {
+	switch o.(type) {
+	case *corev1.ResourceQuota:
+		return isTier(o.GetName())
+	case *corev1.LimitRange:
+		return o.GetName() == limitRangeName
+	case *networkingv1.NetworkPolicy:
+		return o.GetName() == networkPolicyName
+	case *rbacv1.Role, *rbacv1.RoleBinding:
+		return o.GetName() == tenancy.RoleName
+	default:
+		return false
+	}
+}
+
+// leavable are the guardrails that an AcmeNamespace of another tier may have left in a Namespace and that this one may
+// not want.
+func leavable(namespace string) []client.Object {
+	all := []client.Object{&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: networkPolicyName}}}
+	for _, tier := range tiers {
+		all = append(all, &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: string(tier)}})
+	}
+	return all
+}
+
+var tiers = []common.TierName{common.TierDev, common.TierStg, common.TierProd}
+
+func isTier(name string) bool { return slices.Contains(tiers, common.TierName(name)) }
 
 // namespace is the Namespace. The administrator is a label where the name is a legal label value, else
 // an annotation of the same key.
