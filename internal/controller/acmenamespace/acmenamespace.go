@@ -33,7 +33,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -108,18 +107,15 @@ func Register(mgr ctrl.Manager, o Options) error {
 	return engine.Register(mgr, &v1alpha1.AcmeNamespace{}, engine.Config[*v1alpha1.AcmeNamespace]{
 		Name:      tenancy.KindName,
 		Finalizer: tenancy.Finalizer,
-		Keeps:     []client.Object{&corev1.Namespace{}},
 		Owns: []client.Object{
-			&corev1.ResourceQuota{}, &corev1.LimitRange{},
-			&rbacv1.Role{}, &rbacv1.RoleBinding{}, &networkingv1.NetworkPolicy{},
+			&corev1.ResourceQuota{}, &corev1.LimitRange{}, &rbacv1.Role{}, &rbacv1.RoleBinding{}, &networkingv1.NetworkPolicy{},
 		},
-		ByMark: true,
+		Keeps:  []client.Object{&corev1.Namespace{}},
 		Places: func(n *v1alpha1.AcmeNamespace) []string { return []string{n.Spec.NamespaceName} },
-		Proves: func(_ *v1alpha1.AcmeNamespace, child client.Object) bool { return isGuardrail(child) },
+		Proves: isGuardrail,
+		ByMark: true,
 		References: []engine.Reference[*v1alpha1.AcmeNamespace]{
 			{To: &v1alpha1.DeploymentTier{}, Keys: tierKey},
-			// A Namespace of the wanted name that is not ours has no mark that leads here.
-			{To: &corev1.Namespace{}, Keys: namespaceKey},
 		},
 		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 		OutsideTimeout:          outsideTimeout,
@@ -130,10 +126,6 @@ func Register(mgr ctrl.Manager, o Options) error {
 
 func tierKey(n *v1alpha1.AcmeNamespace) []client.ObjectKey {
 	return []client.ObjectKey{{Name: string(n.Spec.DeploymentTier)}}
-}
-
-func namespaceKey(n *v1alpha1.AcmeNamespace) []client.ObjectKey {
-	return []client.ObjectKey{{Name: n.Spec.NamespaceName}}
 }
 
 type kind struct{ Options }

@@ -56,21 +56,21 @@ func (r *run) desired() ([]engine.Child, error) {
 		ns.WithAnnotations(map[string]string{tenancy.AnnotationUnreported: text})
 	}
 	children := []engine.Child{engine.NewChild(ns, corev1ac.ExtractNamespace).OrAdopt(r.grant.Adopts)}
-	// In a Namespace that is ours, the names of the guardrails are ours as well. What takes away comes before what gives.
+	// What takes rights away comes before what gives them.
 	if tier.Network.Isolation != v1alpha1.IsolationNone {
-		children = append(children,
-			engine.NewChild(networkPolicy(name, tier.Network), networkingv1ac.ExtractNetworkPolicy).OrAdopt(true))
+		children = append(children, engine.NewChild(networkPolicy(name, tier.Network), networkingv1ac.ExtractNetworkPolicy))
 	}
 	return append(children,
-		engine.NewChild(roleBinding(name, n.Spec), rbacv1ac.ExtractRoleBinding).OrAdopt(true).OrReplace(),
-		engine.NewChild(limitRange(name, tier), corev1ac.ExtractLimitRange).OrAdopt(true),
-		engine.NewChild(resourceQuota(name, tier, r.grant.Hard), corev1ac.ExtractResourceQuota).OrAdopt(true),
-		engine.NewChild(role(name, tier), rbacv1ac.ExtractRole).OrAdopt(true),
+		engine.NewChild(roleBinding(name, n.Spec), rbacv1ac.ExtractRoleBinding).OrReplace(),
+		engine.NewChild(limitRange(name, tier), corev1ac.ExtractLimitRange),
+		engine.NewChild(resourceQuota(name, tier, r.grant.Hard), corev1ac.ExtractResourceQuota),
+		engine.NewChild(role(name, tier), rbacv1ac.ExtractRole),
 	), nil
 }
 
-// isGuardrail tells whether an object in the Namespace can be one of those that desired gives, of whatever tier.
-func isGuardrail(o client.Object) bool {
+// isGuardrail tells whether an object is one of the children, of whatever tier, by its name. In a Namespace that is ours
+// these names are ours as well, whoever has made the object: the list is closed, and what tenants make there has other names.
+func isGuardrail(_ *v1alpha1.AcmeNamespace, o client.Object) bool {
 	switch o.(type) {
 	case *corev1.ResourceQuota:
 		return isTier(o.GetName())

@@ -129,13 +129,13 @@ func TestGuardrailsAreKnownByName(t *testing.T) {
 		{&rbacv1.RoleBinding{ObjectMeta: at("backdoor")}, false},
 		{&corev1.ConfigMap{ObjectMeta: at("namespace-admin")}, false},
 	} {
-		if got := isGuardrail(tc.o); got != tc.want {
+		if got := isGuardrail(nil, tc.o); got != tc.want {
 			t.Errorf("%T %s: %t", tc.o, tc.o.GetName(), got)
 		}
 	}
 	var names []string
 	for _, o := range leavable("app-a") {
-		if !isGuardrail(o) || o.GetNamespace() != "app-a" {
+		if !isGuardrail(nil, o) || o.GetNamespace() != "app-a" {
 			t.Errorf("%T %s is no guardrail", o, o.GetName())
 		}
 		names = append(names, o.GetName())
