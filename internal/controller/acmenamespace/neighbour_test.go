@@ -24,7 +24,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
@@ -116,7 +115,6 @@ var _ = Describe("Tenants", Ordered, ContinueOnFailure, func() {
 		}).Should(Succeed())
 		Expect(Condition(n, "Ready")()).To(Or(Equal("False ChildTerminating"), Equal("True Ready")))
 
-		By("the tier's rules changing while they are kept")
 		Remove(n)
 		Eventually(Gone(n)).Should(Succeed(), "they do not hold up its end either")
 		Expect(namespaceOf(n).Annotations).To(HaveKeyWithValue(annotationReleased, name))
@@ -151,5 +149,3 @@ var _ = Describe("Tenants", Ordered, ContinueOnFailure, func() {
 		Expect(Message(n, "Composed")).To(ContainSubstring(fmt.Sprintf("Role %s/namespace-admin is being deleted", n.Spec.NamespaceName)))
 	})
 })
-
-var _ = metav1.ObjectMeta{}
