@@ -100,7 +100,7 @@ var _ = Describe("What an AcmeNamespace finds and leaves alone", Ordered, Contin
 	})
 
 	It("is reported whenever the operator is killed meanwhile", func() {
-		const most = 12
+		const most = 20
 		var all []*v1alpha1.AcmeNamespace
 		var faults []*testenv.Injected
 		for i := range most {

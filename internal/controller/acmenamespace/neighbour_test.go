@@ -113,7 +113,7 @@ var _ = Describe("Tenants", Ordered, ContinueOnFailure, func() {
 			g.Expect(in(ns, "stg", &corev1.ResourceQuota{}).Spec.Hard).To(beAmounts("cpu", "50", "memory", "50Gi", "pods", "50"))
 			g.Expect(namespaceOf(n).Labels).To(HaveKeyWithValue("pod-security.kubernetes.io/enforce", "restricted"))
 		}).Should(Succeed())
-		Expect(Condition(n, "Ready")()).To(Or(Equal("False ChildTerminating"), Equal("True Ready")))
+		Eventually(Ready(n)).Should(Equal("False ChildTerminating"))
 
 		Remove(n)
 		Eventually(Gone(n)).Should(Succeed(), "they do not hold up its end either")

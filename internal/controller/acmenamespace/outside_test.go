@@ -78,11 +78,11 @@ func (a *abyss) Lookup(ctx context.Context, _ string) (bool, error) { return tru
 const crowd = 30
 
 var _ = Describe("While the outside takes questions and answers none", Ordered, ContinueOnFailure, func() {
-	twoWorkers := Configured("acmeNamespace: {maxConcurrentReconciles: 2, billing: {retryMax: 1s}}")
+	const twoWorkers = "acmeNamespace: {maxConcurrentReconciles: 2, billing: {retryMax: 1s}}"
 
 	It("billing holds up nothing but what is to be reported to it", func() {
 		hanging := newAbyss()
-		StartOperator(twoWorkers, func(o *operator.Options) { o.Ledger = hanging })
+		StartOperator(Configured(twoWorkers), func(o *operator.Options) { o.Ledger = hanging })
 		var leaving []*v1alpha1.AcmeNamespace
 		for i := range crowd {
 			n := team(fmt.Sprintf("abyss-%d", i), retained)
@@ -119,7 +119,7 @@ var _ = Describe("While the outside takes questions and answers none", Ordered, 
 
 	It("the identity provider holds up nothing but those whom it is asked for", func() {
 		hanging := newAbyss()
-		StartOperator(twoWorkers, func(o *operator.Options) { o.Directory = hanging })
+		StartOperator(Configured(twoWorkers), func(o *operator.Options) { o.Directory = hanging })
 		var coming []*v1alpha1.AcmeNamespace
 		for i := range crowd {
 			n := team(fmt.Sprintf("unknown-%d", i), asked(fmt.Sprintf("user-%d", i)), retained)
