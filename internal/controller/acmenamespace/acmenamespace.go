@@ -208,7 +208,7 @@ func judge(user string, known, answered bool, err error) engine.Outcome {
 const knownUser = "the identity provider knows the user"
 
 // verifyAdmin asks the identity provider for the administrator, once for each version of the spec.
-func (r *run) verifyAdmin(ctx context.Context) (engine.Outcome, error) {
+func (r *run) verifyAdmin(context.Context) (engine.Outcome, error) {
 	user := r.Obj.Spec.AdminUsername
 	switch {
 	case r.Directory == nil:

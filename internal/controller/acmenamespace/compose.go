@@ -74,7 +74,11 @@ func (r *run) inherit(ctx context.Context) error {
 	if r.Ledger == nil || r.skipsBilling() {
 		return nil
 	}
-	if r.unreported = recorded(r.before); len(r.unreported) > 0 {
+	var err error
+	if r.unreported, err = r.ended(ctx, recorded(r.before)); err != nil {
+		return err
+	}
+	if len(r.unreported) > 0 {
 		known, _, err := r.report(releases(r.unreported, r.before.Name))
 		r.unreported = slices.DeleteFunc(r.unreported, func(u unreported) bool { return slices.Contains(known, string(u.UID)) })
 		if err != nil {
@@ -82,14 +86,34 @@ func (r *run) inherit(ctx context.Context) error {
 			r.unreportedWhy = billing.Why(err)
 		}
 	}
+	former, err := r.formerOwner(ctx)
+	r.unreported = append(r.unreported, former...)
+	return err
+}
+
+// formerOwner is the release of the former owner whose marks the Namespace carries; none when there is none.
+func (r *run) formerOwner(ctx context.Context) ([]unreported, error) {
 	quotas := &corev1.ResourceQuotaList{}
 	if err := r.Client.List(ctx, quotas, client.InNamespace(r.before.Name), client.DisableReadYourWritesConsistency); err != nil {
-		return fmt.Errorf("listing the quotas of the former owner: %w", err)
+		return nil, fmt.Errorf("listing the quotas of the former owner: %w", err)
 	}
-	if former, ok := formerOwner(r.before, r.Obj.UID, quotas.Items, r.Clock.Now()); ok {
-		r.unreported = append(r.unreported, former)
+	former, ok := formerOwner(r.before, r.Obj.UID, quotas.Items, r.Clock.Now())
+	if !ok {
+		return nil, nil
 	}
-	return nil
+	return r.ended(ctx, []unreported{former})
+}
+
+// ended leaves of releases those of AcmeNamespaces that do not exist any more.
+func (r *run) ended(ctx context.Context, all []unreported) ([]unreported, error) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	existing := &v1alpha1.AcmeNamespaceList{}
+	if err := r.Client.List(ctx, existing, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
+		return nil, fmt.Errorf("listing the AcmeNamespaces: %w", err)
+	}
+	return ended(all, existing.Items), nil
 }
 
 // namespace is the Namespace of the wanted name, whoever owns it; nil when there is none.

@@ -30,9 +30,7 @@ import (
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 	rbacv1ac "k8s.io/client-go/applyconfigurations/rbac/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/tenancy"
@@ -67,37 +65,6 @@ func (r *run) desired() ([]engine.Child, error) {
 		engine.NewChild(role(name, tier), rbacv1ac.ExtractRole),
 	), nil
 }
-
-// isGuardrail tells whether an object is one of the children, of whatever tier, by its name. In a Namespace that is ours
-// these names are ours as well, whoever has made the object: the list is closed, and what tenants make there has other names.
-func isGuardrail(_ *v1alpha1.AcmeNamespace, o client.Object) bool {
-	switch o.(type) {
-	case *corev1.ResourceQuota:
-		return isTier(o.GetName())
-	case *corev1.LimitRange:
-		return o.GetName() == limitRangeName
-	case *networkingv1.NetworkPolicy:
-		return o.GetName() == networkPolicyName
-	case *rbacv1.Role, *rbacv1.RoleBinding:
-		return o.GetName() == tenancy.RoleName
-	default:
-		return false
-	}
-}
-
-// leavable are the guardrails that an AcmeNamespace of another tier may have left in a Namespace and that this one may
-// not want.
-func leavable(namespace string) []client.Object {
-	all := []client.Object{&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: networkPolicyName}}}
-	for _, tier := range tiers {
-		all = append(all, &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: string(tier)}})
-	}
-	return all
-}
-
-var tiers = []common.TierName{common.TierDev, common.TierStg, common.TierProd}
-
-func isTier(name string) bool { return slices.Contains(tiers, common.TierName(name)) }
 
 // namespace is the Namespace. The administrator is a label where the name is a legal label value, else
 // an annotation of the same key.

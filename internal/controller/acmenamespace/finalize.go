@@ -50,15 +50,8 @@ func (k kind) Finalize(s engine.Scope[*v1alpha1.AcmeNamespace]) []engine.Step {
 // reportRelease reports the end of the namespace to billing, unless there never was one, and with it the releases of
 // former owners that are not reported yet.
 func (r *run) reportRelease(ctx context.Context) (engine.Outcome, error) {
-	c := meta.FindStatusCondition(r.Obj.Status.Conditions, BillingReleased)
-	switch {
-	case r.skipsBilling():
-		return engine.Done().Because(tenancy.ReasonBillingSkipped).Saying(
-			"not reported to billing, because the annotation " + tenancy.AnnotationSkipBilling + " is \"true\""), nil
-	case r.Ledger == nil:
-		return engine.Done().Saying("no billing is configured"), nil
-	case c != nil && c.Status == metav1.ConditionTrue && c.Reason != tenancy.ReasonBillingSkipped:
-		return engine.Done().Saying(c.Message), nil
+	if out, settled := r.needsNoReport(); settled {
+		return out, nil
 	}
 	live, err := r.ownNamespace(ctx)
 	if err != nil {
@@ -67,7 +60,11 @@ func (r *run) reportRelease(ctx context.Context) (engine.Outcome, error) {
 	if live == nil && r.Obj.Status.NamespaceUID == "" {
 		return engine.Done().Saying("this object never had a Namespace; there is nothing to report"), nil
 	}
-	_, answered, err := r.report(append(releases(recorded(live), r.Obj.Spec.NamespaceName), r.release()))
+	former, err := r.ended(ctx, recorded(live))
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	_, answered, err := r.report(append(releases(former, r.Obj.Spec.NamespaceName), r.release()))
 	switch {
 	case err != nil:
 		return engine.Outcome{}, engine.Explain(err, tenancy.ReasonBillingFailed, fmt.Sprintf(
@@ -77,6 +74,22 @@ func (r *run) reportRelease(ctx context.Context) (engine.Outcome, error) {
 		return engine.Wait(askAgain, tenancy.ReasonBillingPending, "waiting for billing to confirm that it knows of the release"), nil
 	}
 	return engine.Done().Saying("billing knows of the release"), nil
+}
+
+// needsNoReport settles the report without asking billing: when that is not wanted, not possible, or done.
+func (r *run) needsNoReport() (out engine.Outcome, settled bool) {
+	c := meta.FindStatusCondition(r.Obj.Status.Conditions, BillingReleased)
+	switch {
+	case r.skipsBilling():
+		return engine.Done().Because(tenancy.ReasonBillingSkipped).Saying(
+			"not reported to billing, because the annotation " + tenancy.AnnotationSkipBilling + " is \"true\""), true
+	case r.Ledger == nil:
+		return engine.Done().Saying("no billing is configured"), true
+	case c != nil && c.Status == metav1.ConditionTrue && c.Reason != tenancy.ReasonBillingSkipped:
+		return engine.Done().Saying(c.Message), true
+	default:
+		return engine.Outcome{}, false
+	}
 }
 
 // release is the end of this object's namespace. Its id is the object's UID, so that a repetition after a crash is no

@@ -18,11 +18,13 @@ package acmenamespace
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/external/billing"
 	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/tenancy"
@@ -61,6 +63,15 @@ func recorded(ns *corev1.Namespace) []unreported {
 		return nil
 	}
 	return all
+}
+
+// ended leaves of releases those of AcmeNamespaces that do not exist any more. A Namespace may come from somebody who
+// wrote the marks of another tenant on it: billing must not hear that this one is gone.
+func ended(all []unreported, existing []v1alpha1.AcmeNamespace) []unreported {
+	return slices.DeleteFunc(all, func(u unreported) bool {
+		exists := func(n v1alpha1.AcmeNamespace) bool { return n.UID == u.UID }
+		return u.UID == "" || slices.ContainsFunc(existing, exists)
+	})
 }
 
 // record is how releases stand on a Namespace; empty when there are none.

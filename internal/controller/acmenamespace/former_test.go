@@ -66,11 +66,16 @@ func TestFormerOwner(t *testing.T) {
 		{"released by a finalizer: it has no mark", marked("", "", nil, map[string]string{"tenancy.acme.com/released-by": "other"}), nil, nil},
 		{"mine", marked("me", "mine", nil, nil), nil, nil},
 		{"mine, and its label was taken off", marked("", "mine", nil, nil), nil, nil},
-		{"of an earlier object of my name", marked("old", "mine", map[string]string{"admin": "sam"}, nil),
-			[]corev1.ResourceQuota{quota("prod", "old")}, &unreported{UID: "old", Name: "mine", Tier: "prod", Admin: "sam", At: at}},
-		{"of another one, whose user is no label value", marked("old", "other", nil, map[string]string{"admin": "oidc:sam"}),
+		{
+			"of an earlier object of my name", marked("old", "mine", map[string]string{"admin": "sam"}, nil),
+			[]corev1.ResourceQuota{quota("prod", "old")},
+			&unreported{UID: "old", Name: "mine", Tier: "prod", Admin: "sam", At: at},
+		},
+		{
+			"of another one, whose user is no label value", marked("old", "other", nil, map[string]string{"admin": "oidc:sam"}),
 			[]corev1.ResourceQuota{quota("theirs", "old"), quota("stg", "old"), quota("dev", "somebody")},
-			&unreported{UID: "old", Name: "other", Tier: "stg", Admin: "oidc:sam", At: at}},
+			&unreported{UID: "old", Name: "other", Tier: "stg", Admin: "oidc:sam", At: at},
+		},
 		{"without anything but the mark", marked("old", "", nil, nil), nil, &unreported{UID: "old", At: at}},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
@@ -106,6 +111,14 @@ func TestRecordOfReleases(t *testing.T) {
 		`the Namespace "app-a" and its guardrails are in place. Billing does not know yet that the former AcmeNamespace one (UID a) is gone, nor 1 more. `+
 			`It is reported again at least every 1m0s; to drop the report, set the annotation tenancy.acme.com/skip-billing: "true"`) {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestEnded(t *testing.T) {
+	alive := v1alpha1.AcmeNamespace{ObjectMeta: metav1.ObjectMeta{UID: "alive"}}
+	got := ended([]unreported{{UID: "alive"}, {UID: "gone"}, {UID: ""}}, []v1alpha1.AcmeNamespace{alive})
+	if diff := cmp.Diff([]unreported{{UID: "gone"}}, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

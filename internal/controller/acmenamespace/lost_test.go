@@ -198,6 +198,22 @@ var _ = Describe("An AcmeNamespace that has lost its finalizer", Ordered, Contin
 		Expect(ids(told.Of(heir)())).To(ConsistOf(string(heir.UID)))
 	})
 
+	It("is not reported as gone by those who forge its marks on a namespace that is adopted", func() {
+		victim := created(team("lost-not", retained))
+		forged := bareNamespace("app-lost-forged")
+		forged.Labels[labelOwnerUID] = string(victim.UID)
+		forged.Annotations = map[string]string{
+			annotationOwner:      "acmenamespace/elsewhere",
+			annotationUnreported: fmt.Sprintf(`[{"uid":%q,"name":"lost-not","at":"2026-01-05T09:00:00Z"},{"uid":""}]`, victim.UID),
+		}
+		Create(forged)
+		n := created(team("lost-forger", adopting, inNamespace(forged.Name), retained))
+		Eventually(func() map[string]string { return namespaceOf(n).Annotations }).ShouldNot(HaveKey(annotationUnreported))
+		Remove(n)
+		Eventually(Gone(n)).Should(Succeed())
+		Expect(told.Of(victim)()).To(BeEmpty())
+	})
+
 	It("is dropped from the record when nobody is to be told", func() {
 		told.answer(errBilling)
 		DeferCleanup(func() { told.answer(nil) })

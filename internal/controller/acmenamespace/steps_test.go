@@ -63,8 +63,12 @@ func TestVerifyAdminWithoutAQuestion(t *testing.T) {
 	}{
 		{"none is configured", "sam", nil, nil, "no identity provider is configured; the name is taken as it is"},
 		{"a service account", "system:serviceaccount:ci:deployer", refusing{}, nil, "a service account; no identity provider knows those"},
-		{"it has said so for this version of the spec", "sam", refusing{},
-			[]metav1.Condition{{Type: AdminVerified, Status: "True", ObservedGeneration: 3, Message: knows}}, knows},
+		{
+			"it has said so for this version of the spec", "sam",
+			refusing{},
+			[]metav1.Condition{{Type: AdminVerified, Status: "True", ObservedGeneration: 3, Message: knows}},
+			knows,
+		},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			n := &v1alpha1.AcmeNamespace{ObjectMeta: metav1.ObjectMeta{Generation: 3}}

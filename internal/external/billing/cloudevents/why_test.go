@@ -67,10 +67,14 @@ var failures = []failing{
 		s.Close()
 		return o
 	}, "the connection was refused"},
-	{"an unknown authority", changed(func(o *cloudevents.Options) { o.RootCAs = nil }),
-		"TLS: its certificate is from an authority that is not trusted; check caConfigMap"},
-	{"another host", changed(func(o *cloudevents.Options) { o.URL = strings.Replace(o.URL, "127.0.0.1", "localhost", 1) }),
-		"TLS: its certificate is for another host"},
+	{
+		"an unknown authority", changed(func(o *cloudevents.Options) { o.RootCAs = nil }),
+		"TLS: its certificate is from an authority that is not trusted; check caConfigMap",
+	},
+	{
+		"another host", changed(func(o *cloudevents.Options) { o.URL = strings.Replace(o.URL, "127.0.0.1", "localhost", 1) }),
+		"TLS: its certificate is for another host",
+	},
 	{"a server without TLS", func(t *testing.T) cloudevents.Options {
 		s := httptest.NewServer(http.NotFoundHandler())
 		t.Cleanup(s.Close)
