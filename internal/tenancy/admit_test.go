@@ -124,7 +124,7 @@ func TestAdmit(t *testing.T) {
 		{"one that goes away before it is adopted", me(adopting), cluster{namespace: leaving}, false, "NamespaceTerminating", false, nil},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			got, err := tenancy.Admit(t.Context(), tc.cluster, tc.me, []string{"mine"}, func(client.Object) bool { return tc.owned })
+			got, err := tenancy.Admit(t.Context(), tc.cluster, tc.me, tenancy.Reserved{Names: []string{"mine"}}, func(client.Object) bool { return tc.owned })
 			if err != nil || got.Reason != tc.want {
 				t.Fatalf("Admit = %+v, %v", got.Refusal, err)
 			}
@@ -148,7 +148,7 @@ func TestAdmitPassesOnWhatItCannotRead(t *testing.T) {
 		"reading the Namespace app-y: no connection":         {namespaceErr: broken},
 		"listing the AcmeNamespaces of app-y: no connection": {othersErr: broken},
 	} {
-		a, err := tenancy.Admit(t.Context(), c, asking("me", 0), nil, func(client.Object) bool { return false })
+		a, err := tenancy.Admit(t.Context(), c, asking("me", 0), tenancy.Reserved{}, func(client.Object) bool { return false })
 		if err == nil || err.Error() != want || !errors.Is(err, broken) || a.Reason != "" {
 			t.Errorf("Admit = %+v, %v, want %s", a.Refusal, err, want)
 		}

@@ -26,6 +26,7 @@ package acmenamespace
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -38,6 +39,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	configv1alpha1 "github.com/acme/platform-operator/api/config/v1alpha1"
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/external/billing"
@@ -53,6 +55,9 @@ const (
 	AdminVerified = "AdminVerified"
 	// Composed: the Namespace and all its guard rails are as wanted.
 	Composed = "Composed"
+	// Protected: the admission policy is in force that keeps guardrails and marks from being changed. Ready does not
+	// follow it.
+	Protected = "Protected"
 	// BillingReleased: billing knows that the namespace is given back. While deleting only.
 	BillingReleased = "BillingReleased"
 	// NamespaceReleased: the Namespace is gone, or retained without marks. While deleting only.
@@ -64,6 +69,10 @@ const (
 	askAgain = time.Minute
 	// recheck is how often a name, or a user, that was refused is looked at again without any event.
 	recheck = time.Minute
+	// lookAgain is when a namespace is looked at again whose pods violate its tier.
+	lookAgain = 10 * time.Minute
+	// maxPods is how many pods are looked at for violations.
+	maxPods = 500
 )
 
 // Options is what the kind needs beside the cluster.
@@ -71,6 +80,12 @@ type Options struct {
 	// ProtectedNames are patterns of names that are not handed out, beside the built-in ones. The
 	// operator's own namespace belongs here.
 	ProtectedNames []string
+	// ReservedLabels are labels that tenants cannot have, beside the built-in ones.
+	ReservedLabels []string
+	// DNS is where the cluster's DNS is.
+	DNS configv1alpha1.DNSConfig
+	// PolicyInterval is how often the guardrail policy is looked after.
+	PolicyInterval time.Duration
 	// Directory knows the users; nil when no identity provider is configured.
 	Directory identity.Directory
 	// Ledger is told of released namespaces; nil when no billing is configured.
@@ -85,6 +100,7 @@ type Options struct {
 
 // +kubebuilder:rbac:groups="",resources=limitranges,verbs=create;delete;get;list;patch;watch
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=create;delete;get;list;patch;watch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list
 // +kubebuilder:rbac:groups="",resources=resourcequotas,verbs=create;delete;get;list;patch;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=create;delete;get;list;patch;watch
@@ -103,6 +119,13 @@ func Register(mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return fmt.Errorf("indexing AcmeNamespaces by namespaceName: %w", err)
 	}
+	p := &protection{live: mgr.GetAPIReader(), cached: mgr.GetClient(), waker: engine.NewWaker(), interval: o.PolicyInterval}
+	if err := mgr.Add(p); err != nil {
+		return fmt.Errorf("adding the look-out for the guardrail policy: %w", err)
+	}
+	if err := engine.Observe(p); err != nil {
+		return fmt.Errorf("registering the metric of the guardrail policy: %w", err)
+	}
 	return engine.Register(mgr, &v1alpha1.AcmeNamespace{}, engine.Config[*v1alpha1.AcmeNamespace]{
 		Name:      tenancy.KindName,
 		Finalizer: tenancy.Finalizer,
@@ -116,10 +139,11 @@ func Register(mgr ctrl.Manager, o Options) error {
 			// A Namespace of the wanted name that is not ours has no mark that leads here.
 			{To: &corev1.Namespace{}, Keys: namespaceKey},
 		},
+		Waker:                   p.waker,
 		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 		RetryMax:                o.RetryMax,
 		Clock:                   o.Clock,
-	}, kind{o})
+	}, kind{Options: o, protection: p})
 }
 
 func tierKey(n *v1alpha1.AcmeNamespace) []client.ObjectKey {
@@ -130,7 +154,11 @@ func namespaceKey(n *v1alpha1.AcmeNamespace) []client.ObjectKey {
 	return []client.ObjectKey{{Name: n.Spec.NamespaceName}}
 }
 
-type kind struct{ Options }
+type kind struct {
+	Options
+
+	protection *protection
+}
 
 // Steps is the whole life of an AcmeNamespace.
 func (k kind) Steps(s engine.Scope[*v1alpha1.AcmeNamespace]) []engine.Step {
@@ -139,6 +167,7 @@ func (k kind) Steps(s engine.Scope[*v1alpha1.AcmeNamespace]) []engine.Step {
 		{Condition: Admitted, Run: r.admit},
 		{Condition: AdminVerified, Run: r.verifyAdmin},
 		engine.Step{Condition: Composed, Run: r.takeUp}.Then(r.Compose(Composed, r.desired).Run).Then(r.observe),
+		{Condition: Protected, Run: r.checkProtected},
 	}
 }
 
@@ -166,7 +195,7 @@ type run struct {
 // admit does what the webhook does, too: an object that came in while the webhook was away gets no
 // further than this.
 func (r *run) admit(ctx context.Context) (engine.Outcome, error) {
-	answer, err := tenancy.Admit(ctx, r.Client, r.Obj, r.ProtectedNames, r.Owned)
+	answer, err := tenancy.Admit(ctx, r.Client, r.Obj, tenancy.Reserved{Names: r.ProtectedNames, Labels: r.ReservedLabels}, r.Owned)
 	switch {
 	case err != nil:
 		return engine.Outcome{}, err
@@ -242,5 +271,41 @@ func (r *run) observe(ctx context.Context) (engine.Outcome, error) {
 	if len(rq.Status.Hard) > 0 {
 		r.Obj.Status.Quota = &v1alpha1.QuotaStatus{Hard: rq.Status.Hard, Used: rq.Status.Used}
 	}
-	return engine.Done().Saying(fmt.Sprintf("the Namespace %q and its guard rails are in place", ns.Name)), nil
+	return r.judgeTier(ctx)
 }
+
+// judgeTier says what of the namespace violates its tier: it continues to run, and nobody else would say so. Pods are
+// listed when the Pod Security level is new, and for as long as some violate it.
+func (r *run) judgeTier(ctx context.Context) (engine.Outcome, error) {
+	n, level := r.Obj, r.grant.Tier.PodSecurity
+	said := fmt.Sprintf("the Namespace %q and its guardrails are in place, with the Pod Security level %s", n.Spec.NamespaceName, level)
+	var violations []string
+	if c := meta.FindStatusCondition(n.Status.Conditions, Composed); c == nil || !strings.HasPrefix(c.Message, said+allSecure) {
+		pods := &corev1.PodList{}
+		if err := r.Live.List(ctx, pods, client.InNamespace(n.Spec.NamespaceName), client.Limit(maxPods)); err != nil {
+			return engine.Outcome{}, fmt.Errorf("listing the pods of the Namespace: %w", err)
+		}
+		insecure, err := tenancy.InsecurePods(level, pods.Items)
+		if err != nil {
+			return engine.Outcome{}, err
+		}
+		if insecure != "" {
+			violations = append(violations, insecure)
+		}
+	}
+	secure := len(violations) == 0
+	if q := n.Status.Quota; q != nil {
+		violations = append(violations, tenancy.QuotaExceeded(q.Hard, q.Used)...)
+	}
+	switch {
+	case len(violations) == 0:
+		return engine.Done().Saying(said + allSecure), nil
+	case secure:
+		return engine.Done().Because(tenancy.ReasonTierViolated).Saying(said + allSecure + "; " + strings.Join(violations, "; ")), nil
+	default:
+		return engine.DoneUntil(lookAgain).Because(tenancy.ReasonTierViolated).Saying(said + "; " + strings.Join(violations, "; ")), nil
+	}
+}
+
+// allSecure ends what is said of a namespace whose pods all meet its Pod Security level: they need not be looked at again.
+const allSecure = ", which all pods meet"

@@ -85,7 +85,7 @@ func TestVerifyAdmin(t *testing.T) {
 			if tc.directory != nil {
 				d = tc.directory
 			}
-			r := &run{Scope: engine.Scope[*v1alpha1.AcmeNamespace]{Obj: n, Log: logr.Discard()}, kind: kind{Options{Directory: d}}}
+			r := &run{Scope: engine.Scope[*v1alpha1.AcmeNamespace]{Obj: n, Log: logr.Discard()}, kind: kind{Options: Options{Directory: d}}}
 			got, err := r.verifyAdmin(t.Context())
 			if err != nil || got != tc.want {
 				t.Errorf("got %+v, %v, want %+v", got, err, tc.want)
