@@ -208,6 +208,30 @@ var _ = Describe("Warnings", func() {
 	})
 })
 
+var _ = Describe("A change to a stricter tier", func() {
+	const insecure = "1 pod(s) violate the Pod Security level restricted (loose); they continue to run, and cannot be started again"
+	It("warns of the pods that the new one would reject", func() {
+		n := created(team("stricter"))
+		loose := pod(n.Spec.NamespaceName)
+		loose.GenerateName, loose.Name, loose.Spec.SecurityContext = "", "loose", nil
+		for i := range loose.Spec.Containers {
+			loose.Spec.Containers[i].SecurityContext = nil
+		}
+		Create(loose)
+		Warned.Take()
+		Expect(update(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.AdminGroups = []string{"x"} })).To(Succeed())
+		Expect(Warned.Take()).To(BeEmpty(), "nothing about pods has changed")
+		Expect(update(n, tierOf("stg"))).To(Succeed())
+		Expect(Warned.Take()).To(Equal([]string{insecure}))
+		Expect(Reload(loose)).To(Succeed())
+		Expect(loose.DeletionTimestamp).To(BeNil())
+	})
+})
+
+func tierOf(name common.TierName) func(*v1alpha1.AcmeNamespace) {
+	return func(n *v1alpha1.AcmeNamespace) { n.Spec.DeploymentTier = name }
+}
+
 var _ = Describe("An object that is being deleted", func() {
 	It("is never held back, whatever is wrong with it", func() {
 		n := team("leaving")
