@@ -135,6 +135,7 @@ func BlockFor(d time.Duration, reason, message string) Outcome {
 // add takes into a summary of steps that are done what one of them tells.
 func (o *Outcome) add(step Outcome) {
 	switch {
+	case step.state == lacking: // Ready does not follow it
 	case step.state == done && step.reason != reasonDone:
 		o.reason, o.message = step.reason, step.message
 	case o.reason == reasonReady:

@@ -76,7 +76,7 @@ func (f finding) outcome() engine.Outcome {
 			"%s: guardrails are repaired when they are changed, but not protected from change, and marks of the operator can be forged; "+
 				"an administrator of the cluster installs it with: %s", f.lacks, installPolicy))
 	default:
-		return engine.Done().Saying("the admission policy " + policyName + " protects the guardrails")
+		return engine.Done()
 	}
 }
 
