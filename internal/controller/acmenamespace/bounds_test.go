@@ -156,14 +156,16 @@ var _ = Describe("The condition Protected", Ordered, ContinueOnFailure, func() {
 	var n *v1alpha1.AcmeNamespace
 	BeforeAll(func() {
 		StartOperator(Configured("acmeNamespace: {policyInterval: 100ms}"))
-		n = created(team("protected"))
+		n = created(team("guarded"))
 	})
 	metric := func() float64 { return Metric("platform_operator_guardrails_protected") }
 	lacking := func(what string) {
 		GinkgoHelper()
-		Eventually(Condition(n, "Protected")).Should(Equal("False PolicyMissing"))
-		Expect(Message(n, "Protected")).To(And(HavePrefix(what+": guardrails are repaired"),
-			HaveSuffix("kubectl apply --server-side -k https://github.com/acme/platform-operator/config/tenancy/policy")))
+		Eventually(func(g Gomega) {
+			g.Expect(Condition(n, "Protected")()).To(Equal("False PolicyMissing"))
+			g.Expect(Message(n, "Protected")).To(And(HavePrefix(what+": guardrails are repaired"),
+				HaveSuffix("kubectl apply --server-side -k https://github.com/acme/platform-operator/config/tenancy/policy")))
+		}).Should(Succeed())
 		Expect(Ready(n)()).To(Equal("True Ready"))
 		Eventually(metric).Should(BeEquivalentTo(0))
 	}
@@ -180,6 +182,7 @@ var _ = Describe("The condition Protected", Ordered, ContinueOnFailure, func() {
 			binding := in("", name+suffix, &admissionv1.ValidatingAdmissionPolicyBinding{})
 			whole := binding.DeepCopy()
 			whole.ResourceVersion, whole.UID = "", ""
+			DeferCleanup(func() { Expect(testenv.InstallConfig(Plane)).To(Succeed()) })
 			Remove(binding)
 			lacking("the binding of the admission policy " + name + suffix + " is not installed")
 			Create(whole)
@@ -195,6 +198,7 @@ var _ = Describe("The condition Protected", Ordered, ContinueOnFailure, func() {
 		policy := in("", name, &admissionv1.ValidatingAdmissionPolicy{})
 		whole := policy.DeepCopy()
 		whole.ResourceVersion, whole.UID = "", ""
+		DeferCleanup(func() { Expect(testenv.InstallConfig(Plane)).To(Succeed()) })
 		Patch(policy, `{"spec":{"failurePolicy":"Ignore"}}`)
 		lacking("the admission policy " + name + " has the failurePolicy Ignore")
 		Remove(policy)

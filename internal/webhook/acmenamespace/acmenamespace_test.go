@@ -204,7 +204,7 @@ var _ = Describe("Warnings", func() {
 		Expect(Admin.Status().Update(ctx, rq)).To(Succeed())
 		Eventually(func() *v1alpha1.QuotaStatus { _ = Reload(n); return n.Status.Quota }).ShouldNot(BeNil())
 		Expect(update(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.Quota = amounts("cpu", "2", "pods", "3") })).To(Succeed())
-		Expect(Warned.Take()).To(Equal([]string{"cpu: the new limit is 2 and 4 is in use; nothing is stopped, and nothing more can be started"}))
+		Expect(Warned.Take()).To(Equal([]string{"cpu: the limit is 2 and 4 is in use; nothing is stopped, and nothing more can be started"}))
 	})
 })
 
@@ -222,7 +222,7 @@ var _ = Describe("A change to a stricter tier", func() {
 		Expect(update(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.AdminGroups = []string{"x"} })).To(Succeed())
 		Expect(Warned.Take()).To(BeEmpty(), "nothing about pods has changed")
 		Expect(update(n, tierOf("stg"))).To(Succeed())
-		Expect(Warned.Take()).To(Equal([]string{insecure}))
+		Expect(Warned.Take()).To(And(Not(BeEmpty()), HaveEach(insecure)), "maybe more than once: after a conflict the change is repeated")
 		Expect(Reload(loose)).To(Succeed())
 		Expect(loose.DeletionTimestamp).To(BeNil())
 	})
