@@ -135,6 +135,9 @@ func usage(s corev1.ResourceQuotaStatus) string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(s.Hard)) {
 		used, hard := s.Used[name], s.Hard[name]
+		if strings.HasPrefix(string(name), "count/") && used.IsZero() {
+			continue // there are many of those
+		}
 		list = append(list, fmt.Sprintf("%s %s of %s", name, &used, &hard))
 	}
 	return together(list)

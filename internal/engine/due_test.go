@@ -94,6 +94,7 @@ func TestReadyTellsWhatIsPeculiar(t *testing.T) {
 		"a reason, with its message":  {[]Outcome{Done().Saying("a").Because("Odd"), Done().Saying("b")}, "Odd", "a"},
 		"the last reason":             {[]Outcome{Done().Saying("a").Because("Odd"), Done().Saying("b").Because("Odder")}, "Odder", "b"},
 		"not that of doubt":           {[]Outcome{Uncertain(1, "R", "m"), Done()}, "Ready", "m"},
+		"not that of a lack":          {[]Outcome{Done().Saying("m"), Lacking("R", "l")}, "Ready", "m"},
 		"not when a later step waits": {[]Outcome{Done().Saying("a").Because("Odd"), Wait(1, "R", "m")}, "R", "C: m"},
 	} {
 		if _, reason, message := result(c.steps...); reason != c.reason || message != c.message {

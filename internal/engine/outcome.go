@@ -44,7 +44,7 @@ func (s Step) Then(next func(ctx context.Context) (Outcome, error)) Step {
 		}
 		out, err := next(ctx)
 		after, due := sooner(first.after, out.after), earlier(first.due, out.due)
-		if out.state == done && first.state == uncertain {
+		if out.state == done && first.state != done {
 			out = first
 		}
 		out.after, out.due = after, due
@@ -65,6 +65,7 @@ type state int
 const (
 	done state = iota
 	uncertain
+	lacking
 	waiting
 	blocked
 	again
@@ -101,6 +102,12 @@ func Uncertain(d time.Duration, reason, message string) Outcome {
 	return Outcome{state: uncertain, reason: reason, message: message, after: d}
 }
 
+// Lacking lets the next step run although something is missing that the object can do without: its condition becomes
+// False, and Ready does not follow it.
+func Lacking(reason, message string) Outcome {
+	return Outcome{state: lacking, reason: reason, message: message}
+}
+
 // Wait ends the run: the world has to move first. A watch brings the object back; d is a safety net.
 func Wait(d time.Duration, reason, message string) Outcome {
 	return Outcome{state: waiting, reason: reason, message: message, after: d}
@@ -123,6 +130,7 @@ func BlockFor(d time.Duration, reason, message string) Outcome {
 // add takes into a summary of steps that are done what one of them tells.
 func (o *Outcome) add(step Outcome) {
 	switch {
+	case step.state == lacking: // Ready does not follow it
 	case step.state == done && step.reason != reasonDone:
 		o.reason, o.message = step.reason, step.message
 	case o.reason == reasonReady:
@@ -131,7 +139,7 @@ func (o *Outcome) add(step Outcome) {
 }
 
 // GoesOn tells whether the next step runs.
-func (o Outcome) GoesOn() bool { return o.state == done || o.state == uncertain }
+func (o Outcome) GoesOn() bool { return o.state == done || o.state == uncertain || o.state == lacking }
 
 // status is the status of the step's condition.
 func (o Outcome) status() metav1.ConditionStatus {

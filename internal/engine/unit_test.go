@@ -133,6 +133,7 @@ func TestThen(t *testing.T) {
 		"the sooner delay counts":                    {DoneUntil(3), DoneUntil(2), DoneUntil(2)},
 		"doubt stays":                                {Uncertain(2, "R", "m"), DoneUntil(1), Uncertain(1, "R", "m")},
 		"doubt comes":                                {Done(), Uncertain(2, "R", "m"), Uncertain(2, "R", "m")},
+		"a lack stays":                               {Lacking("R", "m"), Done(), Lacking("R", "m")},
 	} {
 		step := Step{"C", func(context.Context) (Outcome, error) { return c.first, nil }}.
 			Then(func(context.Context) (Outcome, error) {

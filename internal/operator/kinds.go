@@ -55,10 +55,13 @@ type Kind struct {
 var Kinds = []Kind{
 	{
 		Object:     &tenancyv1alpha1.AcmeNamespace{},
-		Conditions: []string{acmenamespace.Admitted, acmenamespace.AdminVerified, acmenamespace.Composed},
+		Conditions: []string{acmenamespace.Admitted, acmenamespace.AdminVerified, acmenamespace.Composed, acmenamespace.Protected},
 		Register: func(mgr ctrl.Manager, d Deps) error {
 			return acmenamespace.Register(mgr, acmenamespace.Options{
 				ProtectedNames:          d.protectedNames(),
+				ReservedLabels:          d.Config.AcmeNamespace.ReservedLabels,
+				DNS:                     d.Config.AcmeNamespace.DNS,
+				PolicyInterval:          d.Config.AcmeNamespace.PolicyInterval.Duration,
 				Directory:               d.Directory,
 				Ledger:                  d.Ledger,
 				MaxConcurrentReconciles: int(*d.Config.AcmeNamespace.MaxConcurrentReconciles),
@@ -68,7 +71,7 @@ var Kinds = []Kind{
 		},
 		Webhook: func(mgr ctrl.Manager, d Deps) error {
 			return acmenamespacewebhook.Register(mgr, acmenamespacewebhook.Options{
-				ProtectedNames: d.protectedNames(), Directory: d.Directory,
+				ProtectedNames: d.protectedNames(), ReservedLabels: d.Config.AcmeNamespace.ReservedLabels, Directory: d.Directory,
 			})
 		},
 		Critical: func(o engine.Object) (time.Time, string) {

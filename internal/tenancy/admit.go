@@ -49,8 +49,11 @@ type Answer struct {
 // Admit judges all that the schema cannot: whether the name may be handed out, to this AcmeNamespace,
 // with this tier and quota. The webhook and the loop both ask it. The function owned tells whether a
 // Namespace carries the marks of the AcmeNamespace.
-func Admit(ctx context.Context, c client.Reader, n *v1alpha1.AcmeNamespace, protected []string, owned func(client.Object) bool) (Answer, error) {
-	if ref := Protect(n.Spec.NamespaceName, protected); ref.Reason != "" {
+func Admit(ctx context.Context, c client.Reader, n *v1alpha1.AcmeNamespace, reserved Reserved, owned func(client.Object) bool) (Answer, error) {
+	if ref := Protect(n.Spec.NamespaceName, reserved.Names); ref.Reason != "" {
+		return Answer{Refusal: ref}, nil
+	}
+	if ref := ReserveLabels(n.Spec.Labels, reserved.Labels); ref.Reason != "" {
 		return Answer{Refusal: ref}, nil
 	}
 	var a Answer

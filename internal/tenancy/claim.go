@@ -50,6 +50,7 @@ const (
 // The reasons for which an AcmeNamespace cannot have what it asks for.
 const (
 	ReasonNameProtected        = "NameProtected"
+	ReasonLabelReserved        = "LabelReserved"
 	ReasonNameTaken            = "NameTaken"
 	ReasonNamespaceTerminating = "NamespaceTerminating"
 	ReasonTierInvalid          = "TierInvalid"
@@ -61,6 +62,9 @@ const (
 	ReasonBillingPending       = "BillingPending"
 	ReasonBillingSkipped       = "BillingSkipped"
 	ReasonReleaseUnreported    = "ReleaseUnreported"
+	ReasonTierViolated         = "TierViolated"
+	ReasonPolicyMissing        = "PolicyMissing"
+	ReasonPolicyUnknown        = "PolicyUnknown"
 )
 
 // Refusal says why something cannot be had, and what would help. The zero value is no refusal.
@@ -77,6 +81,29 @@ func Protect(name string, patterns []string) Refusal {
 		if p != "" && (name == p || isPrefix && strings.HasPrefix(name, prefix)) {
 			return Refusal{ReasonNameProtected, fmt.Sprintf(
 				"namespaceName %q is protected (by %q) and cannot be handed to a tenant; choose another name", name, p)}
+		}
+	}
+	return Refusal{}
+}
+
+// Reserved is what the configuration keeps from tenants, beside what is built in.
+type Reserved struct {
+	// Names are patterns of names of namespaces.
+	Names []string
+	// Labels are keys of labels, and domains of such keys.
+	Labels []string
+}
+
+// ReserveLabels rejects labels whose keys are reserved: an entry is a key, or a domain that stands for all keys of it and
+// of the domains below it.
+func ReserveLabels(asked map[string]v1alpha1.LabelValue, reserved []string) Refusal {
+	for _, key := range slices.Sorted(maps.Keys(asked)) {
+		domain, _, qualified := strings.Cut(key, "/")
+		for _, r := range reserved {
+			if key == r || qualified && (domain == r || strings.HasSuffix(domain, "."+r)) {
+				return Refusal{ReasonLabelReserved, fmt.Sprintf(
+					"labels[%s] is reserved (by %q): other software of the cluster relies on it; remove the label, or ask an administrator to set it", key, r)}
+			}
 		}
 	}
 	return Refusal{}

@@ -52,6 +52,23 @@ type Tier struct {
 	Network v1alpha1.NetworkRules
 	// AdminRules are what the namespace's administrator may do.
 	AdminRules []rbacv1.PolicyRule
+	// PriorityClasses are the priority classes that pods may have; nil means all but Kubernetes' own.
+	PriorityClasses []string
+}
+
+// ForbiddenPriorities select the pods whose priority class is not allowed.
+func (t Tier) ForbiddenPriorities() []corev1.ScopedResourceSelectorRequirement {
+	const scope = corev1.ResourceQuotaScopePriorityClass
+	if t.PriorityClasses == nil {
+		return []corev1.ScopedResourceSelectorRequirement{{ScopeName: scope, Operator: corev1.ScopeSelectorOpIn, Values: systemPriorityClasses}}
+	}
+	requirements := []corev1.ScopedResourceSelectorRequirement{{ScopeName: scope, Operator: corev1.ScopeSelectorOpExists}}
+	if len(t.PriorityClasses) > 0 {
+		requirements = append(requirements, corev1.ScopedResourceSelectorRequirement{
+			ScopeName: scope, Operator: corev1.ScopeSelectorOpNotIn, Values: t.PriorityClasses,
+		})
+	}
+	return requirements
 }
 
 // BuiltIn is the tier of that name before any override. An empty name is dev.
@@ -77,7 +94,8 @@ func BuiltIn(name common.TierName) (Tier, error) {
 	default:
 		return Tier{}, fmt.Errorf("deploymentTier %q is none of dev, stg, prod", name)
 	}
-	return t, nil
+	bound(t.Quota, t.Name)
+	return t.withEphemeralStorage(), nil
 }
 
 func limits(cpu, memory, pods string) corev1.ResourceList {
@@ -106,10 +124,15 @@ func reaching() []metav1.LabelSelector {
 // that was stored before the schema knew the rule, is an error.
 func (t Tier) With(o v1alpha1.DeploymentTierSpec) (Tier, error) {
 	if o.Quota != nil {
-		t.Quota = o.Quota
+		t.Quota = maps.Clone(t.Quota)
+		maps.Copy(t.Quota, o.Quota)
 	}
 	if o.LimitRange != nil {
 		t.Limits = *o.LimitRange
+		t = t.withEphemeralStorage()
+	}
+	if o.PriorityClasses != nil {
+		t.PriorityClasses = *o.PriorityClasses
 	}
 	if o.PodSecurity != "" {
 		t.PodSecurity = o.PodSecurity

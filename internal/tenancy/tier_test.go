@@ -51,7 +51,8 @@ func builtIn(t *testing.T, name common.TierName) tenancy.Tier {
 func TestBuiltInTiers(t *testing.T) {
 	reaching := []metav1.LabelSelector{{MatchLabels: map[string]string{"tenancy.acme.com/reaches-tenants": "true"}}}
 	small := v1alpha1.ContainerLimits{
-		DefaultRequest: amounts("cpu", "100m", "memory", "128Mi"), Default: amounts("cpu", "500m", "memory", "512Mi"),
+		DefaultRequest: amounts("cpu", "100m", "memory", "128Mi", "ephemeral-storage", "256Mi"),
+		Default:        amounts("cpu", "500m", "memory", "512Mi", "ephemeral-storage", "1Gi"),
 	}
 	dev := tenancy.Tier{
 		Name: "dev", Quota: amounts("cpu", "5", "memory", "10Gi", "pods", "10"), Limits: small, PodSecurity: "baseline",
@@ -70,14 +71,18 @@ func TestBuiltInTiers(t *testing.T) {
 		{"prod", tenancy.Tier{
 			Name: "prod", Quota: amounts("cpu", "500", "memory", "200Gi", "pods", "100"),
 			Limits: v1alpha1.ContainerLimits{
-				DefaultRequest: amounts("cpu", "250m", "memory", "256Mi"), Default: amounts("cpu", "1", "memory", "1Gi"),
+				DefaultRequest: amounts("cpu", "250m", "memory", "256Mi", "ephemeral-storage", "256Mi"),
+				Default:        amounts("cpu", "1", "memory", "1Gi", "ephemeral-storage", "1Gi"),
 			},
 			PodSecurity: "restricted",
 			Network:     v1alpha1.NetworkRules{Isolation: "IngressAndEgress", FromNamespaces: reaching}, AdminRules: tenancy.AdminRules(),
 		}},
 	} {
 		t.Run("tier "+string(tc.name), func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, builtIn(t, tc.name)); diff != "" {
+			got := builtIn(t, tc.name)
+			basic := got
+			basic.Quota = corev1.ResourceList{"cpu": got.Quota["cpu"], "memory": got.Quota["memory"], "pods": got.Quota["pods"]}
+			if diff := cmp.Diff(tc.want, basic); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -110,19 +115,45 @@ func TestOverrideReplacesWhatItStates(t *testing.T) {
 	}{
 		{"nothing stated, nothing changed", v1alpha1.DeploymentTierSpec{}, func(*tenancy.Tier) {}},
 		{
-			"the quota as a whole",
-			v1alpha1.DeploymentTierSpec{Quota: amounts("pods", "3")},
-			func(t *tenancy.Tier) { t.Quota = amounts("pods", "3") },
+			"the quota, resource by resource",
+			v1alpha1.DeploymentTierSpec{Quota: amounts("pods", "3", "count/secrets", "7")},
+			func(t *tenancy.Tier) {
+				t.Quota["pods"], t.Quota["count/secrets"] = resource.MustParse("3"), resource.MustParse("7")
+			},
 		},
 		{
-			"the limit range as a whole",
+			"the limit range, but for ephemeral storage",
 			v1alpha1.DeploymentTierSpec{LimitRange: &limits},
-			func(t *tenancy.Tier) { t.Limits = limits },
+			func(t *tenancy.Tier) {
+				t.Limits = v1alpha1.ContainerLimits{
+					Default:        amounts("cpu", "2", "ephemeral-storage", "1Gi"),
+					DefaultRequest: amounts("ephemeral-storage", "256Mi"), Max: amounts("cpu", "4"),
+				}
+			},
+		},
+		{
+			"the limit range with ephemeral storage",
+			v1alpha1.DeploymentTierSpec{LimitRange: &v1alpha1.ContainerLimits{Max: amounts("ephemeral-storage", "100Mi")}},
+			func(t *tenancy.Tier) { t.Limits = v1alpha1.ContainerLimits{Max: amounts("ephemeral-storage", "100Mi")} },
 		},
 		{
 			"an empty limit range",
 			v1alpha1.DeploymentTierSpec{LimitRange: &v1alpha1.ContainerLimits{}},
-			func(t *tenancy.Tier) { t.Limits = v1alpha1.ContainerLimits{} },
+			func(t *tenancy.Tier) {
+				t.Limits = v1alpha1.ContainerLimits{
+					Default: amounts("ephemeral-storage", "1Gi"), DefaultRequest: amounts("ephemeral-storage", "256Mi"),
+				}
+			},
+		},
+		{
+			"the priority classes",
+			v1alpha1.DeploymentTierSpec{PriorityClasses: &[]string{"batch"}},
+			func(t *tenancy.Tier) { t.PriorityClasses = []string{"batch"} },
+		},
+		{
+			"no priority class",
+			v1alpha1.DeploymentTierSpec{PriorityClasses: &[]string{}},
+			func(t *tenancy.Tier) { t.PriorityClasses = []string{} },
 		},
 		{
 			"the pod security level",

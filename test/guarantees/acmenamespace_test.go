@@ -175,6 +175,9 @@ func (f *acmeNamespaces) Invalidate(o *unstructured.Unstructured) {
 
 // Tamper implements Fixture.
 func (f *acmeNamespaces) Tamper(child *unstructured.Unstructured) []string {
+	if child.GetName() == tenancy.PriorityQuotaName {
+		return []string{`{"spec":{"hard":{"pods":"1k"}}}`, `{"spec":{"hard":null}}`}
+	}
 	return map[string][]string{
 		"Namespace": {
 			`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"privileged"}}}`,
@@ -191,9 +194,12 @@ func (f *acmeNamespaces) Tamper(child *unstructured.Unstructured) []string {
 
 // Foreign implements Fixture.
 func (f *acmeNamespaces) Foreign(child *unstructured.Unstructured) []string {
+	if child.GetName() == tenancy.PriorityQuotaName {
+		return []string{`{"spec":{"hard":{"cpu":"77"}}}`}
+	}
 	return map[string][]string{
 		"Namespace":     {`{"metadata":{"labels":{"pod-security.kubernetes.io/warn":"restricted"},"annotations":{"admin":"their note"}}}`},
-		"ResourceQuota": {`{"spec":{"hard":{"count/configmaps":"77"}}}`},
+		"ResourceQuota": {`{"spec":{"hard":{"count/events":"77"}}}`},
 	}[child.GetKind()]
 }
 
@@ -274,7 +280,7 @@ func (o *outside) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasPrefix(r.URL.Path, "/scim-broken"):
 		http.Error(w, echo, http.StatusUnauthorized)
 	case strings.HasPrefix(r.URL.Path, "/scim"):
-		_, _ = io.WriteString(w, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:ListResponse"],"totalResults":1,"Resources":[{"active":true}]}`)
+		_, _ = io.WriteString(w, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:ListResponse"],"totalResults":1,"Resources":[{"userName":"sam","active":true}]}`)
 	default:
 		subject := r.Header.Get("Ce-Subject")
 		o.tried[subject]++

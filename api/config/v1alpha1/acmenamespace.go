@@ -17,9 +17,13 @@ limitations under the License.
 package v1alpha1
 
 import (
+	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
+	"time"
 
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -33,9 +37,32 @@ type AcmeNamespaceConfig struct {
 
 	// ProtectedNames are names of namespaces that nobody gets through an AcmeNamespace, besides those
 	// that are always protected (default, kube-*, openshift-*, olm, operators and the operator's own
-	// namespace). An entry is a name, or the beginning of names followed by `*`. Default none.
+	// namespace). An entry is a name, or the beginning of names followed by `*`. A list replaces the
+	// default, which is `kube`, `openshift`, `argocd`, `cert-manager`, `flux-system`,
+	// `gatekeeper-system`, `ingress-nginx`, `istio-system`, `kyverno` and `monitoring`.
 	// +optional
 	ProtectedNames []string `json:"protectedNames,omitempty"`
+
+	// ReservedLabels are keys of labels that spec.labels of an AcmeNamespace must not have, because
+	// other software of the cluster gives rights by them or leaves a namespace unguarded. They come
+	// besides those that are always reserved (those of kubernetes.io, k8s.io and acme.com, and admin).
+	// An entry with a `/` is a key, such as `admission.gatekeeper.sh/ignore`; one without is a domain,
+	// which stands for all keys of that domain and of those below it, or a key without a domain. A
+	// list replaces the default, which is `openshift.io`, `gatekeeper.sh`, `argoproj.io`, `fluxcd.io`,
+	// `kyverno.io`, `cattle.io`, `x-k8s.io`, `clastix.io`, `operatorframework.io`, `cilium.io`,
+	// `projectcalico.org` and `cert-manager.io`.
+	// +optional
+	ReservedLabels []string `json:"reservedLabels,omitempty"`
+
+	// DNS says where the cluster's DNS is. With the isolation IngressAndEgress the pods of a namespace
+	// reach it, and port 53 nowhere else.
+	// +optional
+	DNS DNSConfig `json:"dns,omitzero"`
+
+	// PolicyInterval is how often the operator looks whether the guardrail policy is in force; the
+	// condition Protected and a metric show it. More than 0. Default 5m.
+	// +optional
+	PolicyInterval *Duration `json:"policyInterval,omitempty"`
 
 	// Identity says who knows whether the administrator of an AcmeNamespace exists.
 	// +optional
@@ -46,13 +73,65 @@ type AcmeNamespaceConfig struct {
 	Billing BillingConfig `json:"billing,omitzero"`
 }
 
+// DNSConfig says where the cluster's DNS is.
+type DNSConfig struct {
+	// Pods are the pods that serve DNS. A list replaces the default: those with the label
+	// `k8s-app: kube-dns` in kube-system at port 53, and those of OpenShift, in openshift-dns at port
+	// 5353.
+	// +optional
+	Pods []DNSPods `json:"pods,omitempty"`
+
+	// CIDRs are address ranges that serve DNS at port 53, such as the address of NodeLocal DNSCache or,
+	// where the network plugin judges before a Service's address is translated, the address of the DNS
+	// Service. A list replaces the default, `169.254.20.10/32`, which is where NodeLocal DNSCache
+	// usually is.
+	// +optional
+	CIDRs []string `json:"cidrs,omitempty"`
+}
+
+// DNSPods are some pods that serve DNS.
+type DNSPods struct {
+	// Namespace is the name of their namespace. Required.
+	Namespace string `json:"namespace"`
+	// Labels are labels that they have. Default none: all pods of the namespace.
+	// +optional
+	Labels map[string]string `json:"labels,omitempty"`
+	// Port is the port that they listen at, which may differ from the port of their Service. 1 to
+	// 65535. Default 53.
+	// +optional
+	Port *int32 `json:"port,omitempty"`
+}
+
 const (
 	defaultReconciles = 10
 	maxReconciles     = 100
+
+	dnsPort          = 53
+	openShiftDNSPort = 5353
+	maxPort          = 65535
+)
+
+var (
+	defaultProtectedNames = []string{
+		"kube", "openshift", "argocd", "cert-manager", "flux-system", "gatekeeper-system", "ingress-nginx", "istio-system",
+		"kyverno", "monitoring",
+	}
+	defaultReservedLabels = []string{
+		"openshift.io", "gatekeeper.sh", "argoproj.io", "fluxcd.io", "kyverno.io", "cattle.io", "x-k8s.io", "clastix.io",
+		"operatorframework.io", "cilium.io", "projectcalico.org", "cert-manager.io",
+	}
 )
 
 func (a *AcmeNamespaceConfig) setDefaults() {
 	defaultPointer(&a.MaxConcurrentReconciles, defaultReconciles)
+	if a.ProtectedNames == nil {
+		a.ProtectedNames = slices.Clone(defaultProtectedNames)
+	}
+	if a.ReservedLabels == nil {
+		a.ReservedLabels = slices.Clone(defaultReservedLabels)
+	}
+	a.DNS.setDefaults()
+	defaultDuration(&a.PolicyInterval, 5*time.Minute)
 	a.Identity.setDefaults()
 	a.Billing.setDefaults()
 }
@@ -60,6 +139,9 @@ func (a *AcmeNamespaceConfig) setDefaults() {
 func (a *AcmeNamespaceConfig) validate(path *field.Path) field.ErrorList {
 	errs := oneTo(path.Child("maxConcurrentReconciles"), *a.MaxConcurrentReconciles, maxReconciles)
 	errs = append(errs, validateNamePatterns(path.Child("protectedNames"), a.ProtectedNames)...)
+	errs = append(errs, validateLabelPatterns(path.Child("reservedLabels"), a.ReservedLabels)...)
+	errs = append(errs, a.DNS.validate(path.Child("dns"))...)
+	errs = append(errs, positive(path.Child("policyInterval"), a.PolicyInterval)...)
 	errs = append(errs, a.Identity.validate(path.Child("identity"))...)
 	return append(errs, a.Billing.validate(path.Child("billing"))...)
 }
@@ -89,4 +171,54 @@ func validNamePattern(pattern string) bool {
 		return nameBeginning.MatchString(beginning) && len(beginning) <= validation.DNS1123LabelMaxLength
 	}
 	return len(validation.IsDNS1123Label(pattern)) == 0
+}
+
+func validateLabelPatterns(path *field.Path, patterns []string) field.ErrorList {
+	var errs field.ErrorList
+	for i, pattern := range patterns {
+		if slices.Contains(patterns[:i], pattern) {
+			errs = append(errs, field.Duplicate(path.Index(i), pattern))
+		}
+		if len(validation.IsQualifiedName(pattern)) > 0 {
+			errs = append(errs, field.Invalid(path.Index(i), pattern,
+				"must be the key of a label such as admission.gatekeeper.sh/ignore, or a domain such as openshift.io"))
+		}
+	}
+	return errs
+}
+
+func (d *DNSConfig) setDefaults() {
+	if d.Pods == nil {
+		port := int32(openShiftDNSPort)
+		d.Pods = []DNSPods{
+			{Namespace: "kube-system", Labels: map[string]string{"k8s-app": "kube-dns"}},
+			{Namespace: "openshift-dns", Labels: map[string]string{"dns.operator.openshift.io/daemonset-dns": "default"}, Port: &port},
+		}
+	}
+	for i := range d.Pods {
+		defaultPointer(&d.Pods[i].Port, dnsPort)
+	}
+	if d.CIDRs == nil {
+		d.CIDRs = []string{"169.254.20.10/32"}
+	}
+}
+
+func (d *DNSConfig) validate(path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i, p := range d.Pods {
+		at := path.Child("pods").Index(i)
+		if len(validation.IsDNS1123Label(p.Namespace)) > 0 {
+			errs = append(errs, field.Invalid(at.Child("namespace"), p.Namespace, "must be the name of a namespace such as kube-system"))
+		}
+		if _, err := labels.ValidatedSelectorFromSet(p.Labels); err != nil {
+			errs = append(errs, field.Invalid(at.Child("labels"), p.Labels, "must be labels of pods such as k8s-app: kube-dns"))
+		}
+		errs = append(errs, oneTo(at.Child("port"), *p.Port, maxPort)...)
+	}
+	for i, c := range d.CIDRs {
+		if p, err := netip.ParsePrefix(c); err != nil || p != p.Masked() {
+			errs = append(errs, field.Invalid(path.Child("cidrs").Index(i), c, "must be an address range such as 169.254.20.10/32"))
+		}
+	}
+	return errs
 }

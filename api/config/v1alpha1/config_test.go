@@ -43,6 +43,25 @@ func TestDefault(t *testing.T) {
 		},
 		AcmeNamespace: AcmeNamespaceConfig{
 			MaxConcurrentReconciles: pointer[int32](10),
+			PolicyInterval:          seconds(300),
+			ProtectedNames: []string{
+				"kube", "openshift", "argocd", "cert-manager", "flux-system", "gatekeeper-system", "ingress-nginx", "istio-system",
+				"kyverno", "monitoring",
+			},
+			ReservedLabels: []string{
+				"openshift.io", "gatekeeper.sh", "argoproj.io", "fluxcd.io", "kyverno.io", "cattle.io", "x-k8s.io", "clastix.io",
+				"operatorframework.io", "cilium.io", "projectcalico.org", "cert-manager.io",
+			},
+			DNS: DNSConfig{
+				Pods: []DNSPods{
+					{Namespace: "kube-system", Labels: map[string]string{"k8s-app": "kube-dns"}, Port: pointer[int32](53)},
+					{
+						Namespace: "openshift-dns", Labels: map[string]string{"dns.operator.openshift.io/daemonset-dns": "default"},
+						Port: pointer[int32](5353),
+					},
+				},
+				CIDRs: []string{"169.254.20.10/32"},
+			},
 			Identity: IdentityConfig{
 				Type: IdentityNone, Timeout: seconds(3), KnownFor: seconds(600), UnknownFor: seconds(30), CacheSize: pointer[int32](10000),
 			},
@@ -72,8 +91,9 @@ func TestDefaultBlocks(t *testing.T) {
 	for _, block := range []struct{ want, got any }{
 		{
 			&LDAPConfig{
-				UserFilter:  "(|(sAMAccountName={username})(userPrincipalName={username})(uid={username})(mail={username}))",
-				CAConfigMap: ca("ca.crt"),
+				UserFilter:   "(|(sAMAccountName={username})(userPrincipalName={username})(uid={username})(mail={username}))",
+				ObjectFilter: "(|(objectClass=person)(objectClass=account)(objectClass=posixAccount))",
+				CAConfigMap:  ca("ca.crt"),
 			},
 			got.AcmeNamespace.Identity.LDAP,
 		},

@@ -96,10 +96,17 @@ type LDAPConfig struct {
 	BaseDN string `json:"baseDN"`
 
 	// UserFilter is the LDAP filter (RFC 4515) that finds one user. `{username}`, which must occur, is
-	// replaced by the escaped username. Default
+	// replaced by the escaped username. An attribute that it compares must have exactly the username as
+	// its value, in upper and lower case as well, as RBAC has it. Default
 	// `(|(sAMAccountName={username})(userPrincipalName={username})(uid={username})(mail={username}))`.
 	// +optional
 	UserFilter string `json:"userFilter,omitempty"`
+
+	// ObjectFilter is the LDAP filter (RFC 4515) that the entry of every user passes, so that groups,
+	// folders and aliases are none. Add `(!(objectClass=computer))` for Active Directory. Default
+	// `(|(objectClass=person)(objectClass=account)(objectClass=posixAccount))`.
+	// +optional
+	ObjectFilter string `json:"objectFilter,omitempty"`
 
 	// CredentialsSecret is a Secret with the keys `username` (the DN, or what else the server takes) and
 	// `password` to bind with. Default: bind anonymously.
@@ -118,7 +125,8 @@ type SCIMConfig struct {
 	// https, since a token is sent; http is accepted for a loopback host only. Required.
 	URL string `json:"url"`
 
-	// Attribute is the SCIM attribute that is compared with the username. Default `userName`.
+	// Attribute is the SCIM attribute whose value must be exactly the username, in upper and lower case
+	// as well, as RBAC has it. Default `userName`.
 	// +optional
 	Attribute string `json:"attribute,omitempty"`
 
@@ -139,6 +147,8 @@ const (
 	// UsernamePlaceholder is what LDAPConfig.UserFilter has in the place of the username.
 	UsernamePlaceholder = "{username}"
 	defaultUserFilter   = "(|(sAMAccountName={username})(userPrincipalName={username})(uid={username})(mail={username}))"
+
+	defaultObjectFilter = "(|(objectClass=person)(objectClass=account)(objectClass=posixAccount))"
 )
 
 func (i *IdentityConfig) setDefaults() {
@@ -149,6 +159,7 @@ func (i *IdentityConfig) setDefaults() {
 	defaultPointer(&i.CacheSize, defaultCacheSize)
 	if l := i.LDAP; l != nil {
 		defaultTo(&l.UserFilter, defaultUserFilter)
+		defaultTo(&l.ObjectFilter, defaultObjectFilter)
 		l.CAConfigMap.setDefaults()
 	}
 	if s := i.SCIM; s != nil {
@@ -182,9 +193,13 @@ func (l *LDAPConfig) validate(path *field.Path) field.ErrorList {
 	if l.BaseDN == "" {
 		errs = append(errs, field.Required(path.Child("baseDN"), "the entry to search below, such as OU=people,DC=acme,DC=com"))
 	}
-	if !validUserFilter(l.UserFilter) {
+	if !validFilter(l.UserFilter) || !strings.Contains(l.UserFilter, UsernamePlaceholder) {
 		errs = append(errs, field.Invalid(path.Child("userFilter"), l.UserFilter,
 			"must be an LDAP filter in parentheses that contains "+UsernamePlaceholder+", such as (uid="+UsernamePlaceholder+")"))
+	}
+	if !validFilter(l.ObjectFilter) {
+		errs = append(errs, field.Invalid(path.Child("objectFilter"), l.ObjectFilter,
+			"must be an LDAP filter in parentheses, such as (objectClass=person)"))
 	}
 	errs = append(errs, l.CredentialsSecret.validate(path.Child("credentialsSecret"))...)
 	return append(errs, l.CAConfigMap.validate(path.Child("caConfigMap"))...)
@@ -217,12 +232,11 @@ func (l *LDAPConfig) validateEncryption(path *field.Path, u *url.URL) field.Erro
 	return errs
 }
 
-// validUserFilter finds the mistakes that can be found without a parser for filters: the adapter
+// validFilter finds the mistakes that can be found without a parser for filters: the adapter
 // compiles the filter and reports the rest.
-func validUserFilter(filter string) bool {
+func validFilter(filter string) bool {
 	return strings.HasPrefix(filter, "(") && strings.HasSuffix(filter, ")") &&
-		strings.Count(filter, "(") == strings.Count(filter, ")") &&
-		strings.Contains(filter, UsernamePlaceholder)
+		strings.Count(filter, "(") == strings.Count(filter, ")")
 }
 
 // attributeName is a SCIM attribute path (RFC 7644, 3.10), with or without the URN of its schema.

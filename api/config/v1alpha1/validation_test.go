@@ -126,6 +126,13 @@ func TestValidateAcmeNamespace(t *testing.T) {
 	protected := func(names ...string) func(*PlatformOperatorConfig) {
 		return func(c *PlatformOperatorConfig) { c.AcmeNamespace.ProtectedNames = names }
 	}
+	const labelHint = "must be the key of a label such as admission.gatekeeper.sh/ignore, or a domain such as openshift.io"
+	reserved := func(keys ...string) func(*PlatformOperatorConfig) {
+		return func(c *PlatformOperatorConfig) { c.AcmeNamespace.ReservedLabels = append([]string{}, keys...) }
+	}
+	dns := func(d DNSConfig) func(*PlatformOperatorConfig) {
+		return func(c *PlatformOperatorConfig) { c.AcmeNamespace.DNS = *d.DeepCopy() }
+	}
 	refused := func(name string) []string {
 		return []string{`acmeNamespace.protectedNames[0]: Invalid value: "` + name + `": ` + patternHint}
 	}
@@ -145,6 +152,29 @@ func TestValidateAcmeNamespace(t *testing.T) {
 		{"empty", protected(""), refused("")},
 		{"too long", protected(strings.Repeat("a", 64) + "*"), refused(strings.Repeat("a", 64) + "*")},
 		{"twice", protected("a", "b", "a"), []string{`acmeNamespace.protectedNames[2]: Duplicate value: "a"`}},
+		{"labels and domains", reserved("istio-injection", "openshift.io", "admission.gatekeeper.sh/ignore"), nil},
+		{"no labels", reserved(), nil},
+		{"no label", reserved("a b"), []string{`acmeNamespace.reservedLabels[0]: Invalid value: "a b": ` + labelHint}},
+		{"a wildcard", reserved("*.openshift.io"), []string{`acmeNamespace.reservedLabels[0]: Invalid value: "*.openshift.io": ` + labelHint}},
+		{"a label twice", reserved("a", "a"), []string{`acmeNamespace.reservedLabels[1]: Duplicate value: "a"`}},
+		{"the policy never looked after", func(c *PlatformOperatorConfig) { c.AcmeNamespace.PolicyInterval = seconds(0) }, []string{
+			`acmeNamespace.policyInterval: Invalid value: "0s": must be more than 0s`,
+		}},
+		{"DNS pods, with the default port", dns(DNSConfig{Pods: []DNSPods{{Namespace: "dns"}}}), nil},
+		{"DNS addresses", dns(DNSConfig{CIDRs: []string{"10.96.0.10/32", "fd00::a/128"}}), nil},
+		{"no DNS", dns(DNSConfig{Pods: []DNSPods{}, CIDRs: []string{}}), nil},
+		{"DNS pods that cannot be", dns(DNSConfig{Pods: []DNSPods{
+			{Namespace: "Dns", Port: pointer[int32](0)}, {Namespace: "a", Labels: map[string]string{"a b": "c"}, Port: pointer[int32](65536)},
+		}}), []string{
+			`acmeNamespace.dns.pods[0].namespace: Invalid value: "Dns": must be the name of a namespace such as kube-system`,
+			`acmeNamespace.dns.pods[0].port: Invalid value: 0: must be between 1 and 65535`,
+			`acmeNamespace.dns.pods[1].labels: Invalid value: {"a b":"c"}: must be labels of pods such as k8s-app: kube-dns`,
+			`acmeNamespace.dns.pods[1].port: Invalid value: 65536: must be between 1 and 65535`,
+		}},
+		{"DNS addresses that are no range", dns(DNSConfig{CIDRs: []string{"10.96.0.10", "10.96.0.10/24"}}), []string{
+			`acmeNamespace.dns.cidrs[0]: Invalid value: "10.96.0.10": must be an address range such as 169.254.20.10/32`,
+			`acmeNamespace.dns.cidrs[1]: Invalid value: "10.96.0.10/24": must be an address range such as 169.254.20.10/32`,
+		}},
 	})
 }
 
@@ -235,6 +265,10 @@ func TestValidateLDAP(t *testing.T) {
 			path + `url: Forbidden: must not contain a user, password, query or fragment`,
 		}},
 		{"own filter", filter("(&(objectClass=user)(mail={username}))"), nil},
+		{"own filter of objects", ldap(func(l *LDAPConfig) { l.ObjectFilter = "(objectClass=user)" }), nil},
+		{"filter of objects that is none", ldap(func(l *LDAPConfig) { l.ObjectFilter = "user" }), []string{
+			path + `objectFilter: Invalid value: "user": must be an LDAP filter in parentheses, such as (objectClass=person)`,
+		}},
 		{"filter without the username", filter("(uid=*)"), []string{path + `userFilter: Invalid value: "(uid=*)": ` + filterHint}},
 		{"filter without parentheses", filter("uid={username}"), []string{path + `userFilter: Invalid value: "uid={username}": ` + filterHint}},
 		{"filter that does not close", filter("(&(uid={username})"), []string{path + `userFilter: Invalid value: "(&(uid={username})": ` + filterHint}},

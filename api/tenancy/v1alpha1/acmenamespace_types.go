@@ -53,7 +53,7 @@ type AcmeNamespaceSpec struct {
 	// namespaceName is the name of the Namespace to provide: a DNS-1123 label of at most 63
 	// characters. It cannot be changed. Names that belong to the cluster are refused: default,
 	// kube-*, openshift-*, olm, operators, the operator's own namespace, and those that the
-	// operator's configuration adds.
+	// operator's configuration protects.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -120,7 +120,8 @@ type AcmeNamespaceSpec struct {
 
 	// labels are put on the Namespace beside those that the operator sets. Keys of Kubernetes
 	// (kubernetes.io, *.kubernetes.io, k8s.io, *.k8s.io), of this operator (*acme.com) and the key
-	// admin are refused, because guard rails depend on them.
+	// admin are refused, because guardrails depend on them, and so are those that the operator's
+	// configuration reserves because other software of the cluster relies on them.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k != 'admin' && !k.matches('^([^/]*[.])?(kubernetes[.]io|k8s[.]io|acme[.]com)/'))",message="keys of *kubernetes.io, *k8s.io and *acme.com and the key admin are reserved: guard rails depend on them; use a prefix of your own"

@@ -63,6 +63,7 @@ func TestFullTier(t *testing.T) {
 		`quota: {cpu: 1000, memory: 1Ti, "count/jobs.batch": 50}`,
 		`limitRange: {default: {cpu: 1}, defaultRequest: {cpu: 100m}, max: {cpu: 4}}`,
 		`podSecurity: restricted`,
+		`priorityClasses: [batch, web.high-1]`,
 		`network:`,
 		`  isolation: IngressAndEgress`,
 		`  fromNamespaces: [{matchLabels: {role: ingress}}]`,
@@ -107,6 +108,9 @@ func TestTierRules(t *testing.T) {
 		{"no quota", "quota: {}", "spec.quota", "should have at least 1 properties"},
 		{"a quota that is no quantity", "quota: {cpu: lots}", "spec.quota.cpu", "should match"},
 		{"a limit that is no quantity", "limitRange: {max: {cpu: lots}}", "spec.limitRange.max.cpu", "should match"},
+		{"a priority class that is no name", "priorityClasses: [Batch]", "spec.priorityClasses[0]", "should match"},
+		{"an empty priority class", `priorityClasses: [""]`, "spec.priorityClasses[0]", "should be at least 1 chars long"},
+		{"a priority class twice", "priorityClasses: [a, a]", "spec.priorityClasses[1]", "Duplicate value"},
 		{"an unknown level", "podSecurity: strict", "spec.podSecurity", `Unsupported value: "strict": supported values: "privileged", "baseline", "restricted"`},
 		{
 			"an unknown isolation", "network: {isolation: Egress}", "spec.network.isolation",

@@ -60,7 +60,7 @@ type ContainerLimits struct {
 }
 
 // NetworkRules say what may reach the pods of a namespace and what they may reach. Traffic inside
-// the namespace and DNS (port 53, UDP and TCP) always pass.
+// the namespace and to the cluster's DNS always passes.
 type NetworkRules struct {
 	// isolation says which directions are restricted: None, Ingress or IngressAndEgress.
 	// +required
@@ -89,16 +89,29 @@ type NetworkRules struct {
 
 // DeploymentTierSpec overrides what a built-in tier says; what is left out stays as built in.
 type DeploymentTierSpec struct {
-	// quota are the hard limits of the ResourceQuota, in the form of its spec.hard. It replaces the
-	// built-in limits as a whole.
+	// quota is laid over the built-in hard limits, resource by resource, in the form of a ResourceQuota's
+	// spec.hard, for instance {"cpu": "20", "count/secrets": "500"}. What it does not name stays bounded
+	// as built in.
 	// +optional
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=64
 	Quota corev1.ResourceList `json:"quota,omitempty"`
-	// limitRange are the defaults and bounds for containers. It replaces the built-in ones as a whole.
-	// A quota on cpu or memory needs defaults here, else pods that state nothing are refused.
+	// limitRange are the defaults and bounds for containers. It replaces the built-in ones as a whole,
+	// but for the defaults of ephemeral-storage, which stay unless it names that resource. A quota on cpu
+	// or memory needs defaults here, else pods that state nothing are rejected.
 	// +optional
 	LimitRange *ContainerLimits `json:"limitRange,omitempty"`
+	// priorityClasses are the names of the priority classes that pods may have; pods without one always
+	// pass. Left out, pods may have any but Kubernetes' own, system-cluster-critical and
+	// system-node-critical. Where the cluster has a global default class, name it as well: pods without
+	// a class get it.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	PriorityClasses *[]string `json:"priorityClasses,omitempty"`
 	// podSecurity is the level of the Pod Security Standards that is enforced in the namespace:
 	// privileged, baseline or restricted.
 	// +optional

@@ -294,6 +294,15 @@ func (in *DeploymentTierSpec) DeepCopyInto(out *DeploymentTierSpec) {
 		*out = new(ContainerLimits)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.PriorityClasses != nil {
+		in, out := &in.PriorityClasses, &out.PriorityClasses
+		*out = new([]string)
+		if **in != nil {
+			in, out := *in, *out
+			*out = make([]string, len(*in))
+			copy(*out, *in)
+		}
+	}
 	if in.Network != nil {
 		in, out := &in.Network, &out.Network
 		*out = new(NetworkRules)

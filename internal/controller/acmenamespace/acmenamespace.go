@@ -37,6 +37,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	configv1alpha1 "github.com/acme/platform-operator/api/config/v1alpha1"
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/external/billing"
@@ -52,6 +53,9 @@ const (
 	AdminVerified = "AdminVerified"
 	// Composed: the Namespace and all its guard rails are as wanted.
 	Composed = "Composed"
+	// Protected: the admission policy is in force that keeps guardrails and marks from being changed. Ready does not
+	// follow it.
+	Protected = "Protected"
 	// BillingReleased: billing knows that the namespace is given back. While deleting only.
 	BillingReleased = "BillingReleased"
 	// NamespaceReleased: the Namespace is gone, or retained without marks. While deleting only.
@@ -65,6 +69,10 @@ const (
 	outsideTimeout = time.Minute
 	// recheck is how often a name, or a user, that was refused is looked at again without any event.
 	recheck = time.Minute
+	// lookAgain is when a namespace is looked at again whose pods violate its tier.
+	lookAgain = 10 * time.Minute
+	// maxPods is how many pods are looked at for violations.
+	maxPods = 500
 )
 
 // Options is what the kind needs beside the cluster.
@@ -72,6 +80,12 @@ type Options struct {
 	// ProtectedNames are patterns of names that are not handed out, beside the built-in ones. The
 	// operator's own namespace belongs here.
 	ProtectedNames []string
+	// ReservedLabels are labels that tenants cannot have, beside the built-in ones.
+	ReservedLabels []string
+	// DNS is where the cluster's DNS is.
+	DNS configv1alpha1.DNSConfig
+	// PolicyInterval is how often the guardrail policy is looked after.
+	PolicyInterval time.Duration
 	// Directory knows the users; nil when no identity provider is configured.
 	Directory identity.Directory
 	// Ledger is told of released namespaces; nil when no billing is configured.
@@ -86,6 +100,7 @@ type Options struct {
 
 // +kubebuilder:rbac:groups="",resources=limitranges,verbs=create;delete;get;list;patch;watch
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=create;delete;get;list;patch;watch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list
 // +kubebuilder:rbac:groups="",resources=resourcequotas,verbs=create;delete;get;list;patch;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=create;delete;get;list;patch;watch
@@ -104,6 +119,13 @@ func Register(mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return fmt.Errorf("indexing AcmeNamespaces by namespaceName: %w", err)
 	}
+	p := &protection{live: mgr.GetAPIReader(), cached: mgr.GetClient(), waker: engine.NewWaker(), interval: o.PolicyInterval}
+	if err := mgr.Add(p); err != nil {
+		return fmt.Errorf("adding the look-out for the guardrail policy: %w", err)
+	}
+	if err := engine.Observe(p); err != nil {
+		return fmt.Errorf("registering the metric of the guardrail policy: %w", err)
+	}
 	return engine.Register(mgr, &v1alpha1.AcmeNamespace{}, engine.Config[*v1alpha1.AcmeNamespace]{
 		Name:      tenancy.KindName,
 		Finalizer: tenancy.Finalizer,
@@ -117,18 +139,23 @@ func Register(mgr ctrl.Manager, o Options) error {
 		References: []engine.Reference[*v1alpha1.AcmeNamespace]{
 			{To: &v1alpha1.DeploymentTier{}, Keys: tierKey},
 		},
+		Waker:                   p.waker,
 		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 		OutsideTimeout:          outsideTimeout,
 		RetryMax:                o.RetryMax,
 		Clock:                   o.Clock,
-	}, kind{o})
+	}, kind{Options: o, protection: p})
 }
 
 func tierKey(n *v1alpha1.AcmeNamespace) []client.ObjectKey {
 	return []client.ObjectKey{{Name: string(n.Spec.DeploymentTier)}}
 }
 
-type kind struct{ Options }
+type kind struct {
+	Options
+
+	protection *protection
+}
 
 // Steps is the whole life of an AcmeNamespace.
 func (k kind) Steps(s engine.Scope[*v1alpha1.AcmeNamespace]) []engine.Step {
@@ -137,6 +164,7 @@ func (k kind) Steps(s engine.Scope[*v1alpha1.AcmeNamespace]) []engine.Step {
 		{Condition: Admitted, Run: r.admit},
 		{Condition: AdminVerified, Run: r.verifyAdmin},
 		engine.Step{Condition: Composed, Run: r.compose}.Then(r.observe),
+		{Condition: Protected, Run: r.checkProtected},
 	}
 }
 
@@ -169,7 +197,7 @@ type run struct {
 // admit does what the webhook does, too: an object that came in while the webhook was away gets no
 // further than this.
 func (r *run) admit(ctx context.Context) (engine.Outcome, error) {
-	answer, err := tenancy.Admit(ctx, r.Client, r.Obj, r.ProtectedNames, r.Owned)
+	answer, err := tenancy.Admit(ctx, r.Client, r.Obj, tenancy.Reserved{Names: r.ProtectedNames, Labels: r.ReservedLabels}, r.Owned)
 	switch {
 	case err != nil:
 		return engine.Outcome{}, err

@@ -210,23 +210,23 @@ var _ = Describe("While the webhook is away, an AcmeNamespace", Ordered, Continu
 			Create(tier)
 			for _, n := range []*v1alpha1.AcmeNamespace{one, two} {
 				Eventually(func(g Gomega) {
-					g.Expect(in(n.Spec.NamespaceName, "stg", &corev1.ResourceQuota{}).Spec.Hard).To(beAmounts("cpu", "7", "pods", "9"))
+					g.Expect(in(n.Spec.NamespaceName, "stg", &corev1.ResourceQuota{}).Spec.Hard).To(holdAmounts("cpu", "7", "pods", "9"))
 					g.Expect(namespaceOf(n).Labels).To(HaveKeyWithValue("pod-security.kubernetes.io/enforce", "baseline"))
 					g.Expect(Gone(policy(n))()).To(Succeed(), "without isolation there is no network policy")
 				}).Should(Succeed())
 			}
 			Change(tier, func(t *v1alpha1.DeploymentTier) { t.Spec = v1alpha1.DeploymentTierSpec{Quota: amounts("cpu", "8")} })
 			Eventually(func(g Gomega) {
-				g.Expect(in("app-tier-one", "stg", &corev1.ResourceQuota{}).Spec.Hard).To(beAmounts("cpu", "8"))
+				g.Expect(in("app-tier-one", "stg", &corev1.ResourceQuota{}).Spec.Hard).To(holdAmounts("cpu", "8"))
 				g.Expect(Reload(policy(one))).To(Succeed())
 			}).Should(Succeed())
 			Remove(tier)
 			for _, n := range []*v1alpha1.AcmeNamespace{one, two} {
 				Eventually(func() corev1.ResourceList { return in(n.Spec.NamespaceName, "stg", &corev1.ResourceQuota{}).Spec.Hard }).
-					Should(beAmounts("cpu", "50", "memory", "50Gi", "pods", "50"))
+					Should(holdAmounts("cpu", "50", "memory", "50Gi", "pods", "50"))
 				AwaitReady(n)
 			}
-			Expect(in("app-tier-dev", "dev", &corev1.ResourceQuota{}).Spec.Hard).To(beAmounts("cpu", "5", "memory", "10Gi", "pods", "10"))
+			Expect(in("app-tier-dev", "dev", &corev1.ResourceQuota{}).Spec.Hard).To(holdAmounts("cpu", "5", "memory", "10Gi", "pods", "10"))
 			Expect(op.Wire.Writes(func(w testenv.Write) bool { return w.For("app-tier-dev") })).To(BeEmpty())
 			AwaitReady(dev)
 		})
@@ -238,7 +238,7 @@ var _ = Describe("While the webhook is away, an AcmeNamespace", Ordered, Continu
 			Eventually(Ready(n)).Should(Equal("False TierInvalid"))
 			Expect(Message(n, "Admitted")).To(HavePrefix("the DeploymentTier stg is malformed: quota[cpus]: no such resource"))
 			Expect(n.Status.Phase).To(Equal(v1alpha1.PhaseCreated))
-			Expect(in("app-tier-bad", "stg", &corev1.ResourceQuota{}).Spec.Hard).To(beAmounts("cpu", "50", "memory", "50Gi", "pods", "50"))
+			Expect(in("app-tier-bad", "stg", &corev1.ResourceQuota{}).Spec.Hard).To(holdAmounts("cpu", "50", "memory", "50Gi", "pods", "50"))
 			Change(tier, func(t *v1alpha1.DeploymentTier) { t.Spec.Quota = amounts("cpu", "1") })
 			AwaitReady(n)
 		})

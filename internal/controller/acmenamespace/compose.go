@@ -258,25 +258,37 @@ func (r *run) observe(ctx context.Context) (engine.Outcome, error) {
 	if len(rq.Status.Hard) > 0 {
 		r.Obj.Status.Quota = &v1alpha1.QuotaStatus{Hard: rq.Status.Hard, Used: rq.Status.Used}
 	}
-	return r.inPlace(), nil
+	return r.inPlace(ctx)
 }
 
-// inPlace is the outcome when all is as wanted. That billing does not know of a former owner's end hinders nothing, but
-// has to be seen.
-func (r *run) inPlace() engine.Outcome {
-	message := fmt.Sprintf("the Namespace %q and its guardrails are in place", r.Obj.Spec.NamespaceName)
-	if len(r.unreported) == 0 {
-		return engine.Done().Saying(message)
+// inPlace is the outcome when all is as wanted. That something violates the tier, or that billing does not know of a
+// former owner's end, hinders nothing, but has to be seen.
+func (r *run) inPlace(ctx context.Context) (engine.Outcome, error) {
+	judged, err := r.judgeTier(ctx)
+	switch {
+	case err != nil:
+		return engine.Outcome{}, err
+	case len(r.unreported) > 0:
+		return engine.DoneUntil(r.RetryMax).Because(tenancy.ReasonReleaseUnreported).Saying(judged.message + r.sayUnreported()), nil
+	case judged.insecure:
+		return engine.DoneUntil(lookAgain).Because(tenancy.ReasonTierViolated).Saying(judged.message), nil
+	case judged.violated:
+		return engine.Done().Because(tenancy.ReasonTierViolated).Saying(judged.message), nil
+	default:
+		return engine.Done().Saying(judged.message), nil
 	}
+}
+
+// sayUnreported names the former owners whose end billing does not know of.
+func (r *run) sayUnreported() string {
 	former := r.unreported[0]
-	message += fmt.Sprintf(". Billing does not know yet that the former AcmeNamespace %s (UID %s) is gone", former.Name, former.UID)
+	message := fmt.Sprintf(". Billing does not know yet that the former AcmeNamespace %s (UID %s) is gone", former.Name, former.UID)
 	if more := len(r.unreported) - 1; more > 0 {
 		message += fmt.Sprintf(", nor %d more", more)
 	}
 	if r.unreportedWhy != "" {
 		message += ": " + r.unreportedWhy
 	}
-	message += fmt.Sprintf(". It is reported again at least every %s; to drop the report, set the annotation %s: \"true\"",
+	return message + fmt.Sprintf(". It is reported again at least every %s; to drop the report, set the annotation %s: \"true\"",
 		r.RetryMax, tenancy.AnnotationSkipBilling)
-	return engine.DoneUntil(r.RetryMax).Because(tenancy.ReasonReleaseUnreported).Saying(message)
 }

@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+	"github.com/acme/platform-operator/internal/tenancy"
 	"github.com/acme/platform-operator/internal/testenv"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
@@ -44,13 +45,15 @@ func guardRails(namespace string) []client.Object {
 	}
 }
 
-// quotas lists the names of the ResourceQuotas of a namespace.
+// quotas lists the names of the ResourceQuotas of a namespace, but for the one that bounds priority classes.
 func quotas(namespace string) []string {
 	list := &corev1.ResourceQuotaList{}
 	Expect(Admin.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
 	var all []string
 	for _, q := range list.Items {
-		all = append(all, q.Name)
+		if q.Name != tenancy.PriorityQuotaName {
+			all = append(all, q.Name)
+		}
 	}
 	return all
 }

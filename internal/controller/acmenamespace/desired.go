@@ -23,6 +23,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -30,7 +31,9 @@ import (
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 	rbacv1ac "k8s.io/client-go/applyconfigurations/rbac/v1"
+	"k8s.io/utils/ptr"
 
+	configv1alpha1 "github.com/acme/platform-operator/api/config/v1alpha1"
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/tenancy"
@@ -42,6 +45,7 @@ const (
 	podSecurityLabel  = podSecurityPrefix + "enforce"
 	limitRangeName    = "defaults"
 	networkPolicyName = "tenant-isolation"
+	nameLabel         = "kubernetes.io/metadata.name"
 	dnsPort           = 53
 )
 
@@ -56,12 +60,13 @@ func (r *run) desired() ([]engine.Child, error) {
 	children := []engine.Child{engine.NewChild(ns, corev1ac.ExtractNamespace).OrAdopt(r.grant.Adopts)}
 	// What takes rights away comes before what gives them.
 	if tier.Network.Isolation != v1alpha1.IsolationNone {
-		children = append(children, engine.NewChild(networkPolicy(name, tier.Network), networkingv1ac.ExtractNetworkPolicy))
+		children = append(children, engine.NewChild(networkPolicy(name, tier.Network, r.DNS), networkingv1ac.ExtractNetworkPolicy))
 	}
 	return append(children,
 		engine.NewChild(roleBinding(name, n.Spec), rbacv1ac.ExtractRoleBinding).OrReplace(),
 		engine.NewChild(limitRange(name, tier), corev1ac.ExtractLimitRange),
 		engine.NewChild(resourceQuota(name, tier, r.grant.Hard), corev1ac.ExtractResourceQuota),
+		engine.NewChild(priorityQuota(name, tier), corev1ac.ExtractResourceQuota),
 		engine.NewChild(role(name, tier), rbacv1ac.ExtractRole),
 	), nil
 }
@@ -86,6 +91,18 @@ func namespace(n *v1alpha1.AcmeNamespace, tier tenancy.Tier) *corev1ac.Namespace
 func resourceQuota(namespace string, tier tenancy.Tier, hard corev1.ResourceList) *corev1ac.ResourceQuotaApplyConfiguration {
 	return corev1ac.ResourceQuota(string(tier.Name), namespace).
 		WithSpec(corev1ac.ResourceQuotaSpec().WithHard(hard))
+}
+
+// priorityQuota admits no pod whose priority class the tier does not allow.
+func priorityQuota(namespace string, tier tenancy.Tier) *corev1ac.ResourceQuotaApplyConfiguration {
+	selector := corev1ac.ScopeSelector()
+	for _, r := range tier.ForbiddenPriorities() {
+		selector.WithMatchExpressions(corev1ac.ScopedResourceSelectorRequirement().
+			WithScopeName(r.ScopeName).WithOperator(r.Operator).WithValues(r.Values...))
+	}
+	return corev1ac.ResourceQuota(tenancy.PriorityQuotaName, namespace).WithSpec(corev1ac.ResourceQuotaSpec().
+		WithHard(corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(0, resource.DecimalSI)}).
+		WithScopeSelector(selector))
 }
 
 // limitRange gives containers that state nothing what the quota needs them to state.
@@ -126,7 +143,7 @@ func subject(kind, name string) *rbacv1ac.SubjectApplyConfiguration {
 }
 
 // networkPolicy lets the namespace's own traffic and DNS pass, and beside them what the tier allows.
-func networkPolicy(namespace string, rules v1alpha1.NetworkRules) *networkingv1ac.NetworkPolicyApplyConfiguration {
+func networkPolicy(namespace string, rules v1alpha1.NetworkRules, dns configv1alpha1.DNSConfig) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	from := []*networkingv1ac.NetworkPolicyPeerApplyConfiguration{sameNamespace()}
 	for _, s := range rules.FromNamespaces {
 		from = append(from, peerNamespaces(s))
@@ -136,7 +153,7 @@ func networkPolicy(namespace string, rules v1alpha1.NetworkRules) *networkingv1a
 		WithPolicyTypes(networkingv1.PolicyTypeIngress).
 		WithIngress(networkingv1ac.NetworkPolicyIngressRule().WithFrom(from...))
 	if rules.Isolation == v1alpha1.IsolationIngressAndEgress {
-		spec.WithPolicyTypes(networkingv1.PolicyTypeEgress).WithEgress(egress(rules), dns())
+		spec.WithPolicyTypes(networkingv1.PolicyTypeEgress).WithEgress(egress(rules)).WithEgress(toDNS(dns)...)
 	}
 	return networkingv1ac.NetworkPolicy(networkPolicyName, namespace).WithSpec(spec)
 }
@@ -152,9 +169,31 @@ func egress(rules v1alpha1.NetworkRules) *networkingv1ac.NetworkPolicyEgressRule
 	return rule
 }
 
-func dns() *networkingv1ac.NetworkPolicyEgressRuleApplyConfiguration {
+// toDNS lets traffic pass to the cluster's DNS, and to port 53 of nobody else.
+func toDNS(dns configv1alpha1.DNSConfig) []*networkingv1ac.NetworkPolicyEgressRuleApplyConfiguration {
+	var all []*networkingv1ac.NetworkPolicyEgressRuleApplyConfiguration
+	for _, p := range dns.Pods {
+		pods := metav1ac.LabelSelector()
+		if len(p.Labels) > 0 {
+			pods.WithMatchLabels(p.Labels)
+		}
+		all = append(all, dnsRule(ptr.Deref(p.Port, dnsPort)).WithTo(networkingv1ac.NetworkPolicyPeer().
+			WithNamespaceSelector(metav1ac.LabelSelector().WithMatchLabels(map[string]string{nameLabel: p.Namespace})).
+			WithPodSelector(pods)))
+	}
+	if len(dns.CIDRs) == 0 {
+		return all
+	}
+	addresses := dnsRule(dnsPort)
+	for _, c := range dns.CIDRs {
+		addresses.WithTo(networkingv1ac.NetworkPolicyPeer().WithIPBlock(networkingv1ac.IPBlock().WithCIDR(c)))
+	}
+	return append(all, addresses)
+}
+
+func dnsRule(at int32) *networkingv1ac.NetworkPolicyEgressRuleApplyConfiguration {
 	port := func(p corev1.Protocol) *networkingv1ac.NetworkPolicyPortApplyConfiguration {
-		return networkingv1ac.NetworkPolicyPort().WithProtocol(p).WithPort(intstr.FromInt32(dnsPort))
+		return networkingv1ac.NetworkPolicyPort().WithProtocol(p).WithPort(intstr.FromInt32(at))
 	}
 	return networkingv1ac.NetworkPolicyEgressRule().WithPorts(port(corev1.ProtocolUDP), port(corev1.ProtocolTCP))
 }

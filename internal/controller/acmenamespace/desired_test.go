@@ -18,6 +18,7 @@ package acmenamespace
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,10 +28,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	configv1alpha1 "github.com/acme/platform-operator/api/config/v1alpha1"
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/tenancy"
@@ -53,7 +56,9 @@ func granted(t *testing.T, spec v1alpha1.AcmeNamespaceSpec, override v1alpha1.De
 		t.Fatal(refusal)
 	}
 	n := &v1alpha1.AcmeNamespace{ObjectMeta: metav1.ObjectMeta{Name: "team-y"}, Spec: spec}
-	return &run{Scope: engine.Scope[*v1alpha1.AcmeNamespace]{Obj: n}, grant: tenancy.Grant{Tier: tier, Hard: hard}}
+	c := &configv1alpha1.PlatformOperatorConfig{}
+	configv1alpha1.Default(c)
+	return &run{Scope: engine.Scope[*v1alpha1.AcmeNamespace]{Obj: n}, kind: kind{Options: Options{DNS: c.AcmeNamespace.DNS}}, grant: tenancy.Grant{Tier: tier, Hard: hard}}
 }
 
 // manifests are the children as YAML, without the marks that the engine adds.
@@ -61,11 +66,11 @@ func manifests(t *testing.T, r *run) string {
 	t.Helper()
 	name, tier := r.Obj.Spec.NamespaceName, r.grant.Tier
 	all := []any{
-		namespace(r.Obj, tier), limitRange(name, tier), resourceQuota(name, tier, r.grant.Hard),
+		namespace(r.Obj, tier), limitRange(name, tier), resourceQuota(name, tier, r.grant.Hard), priorityQuota(name, tier),
 		role(name, tier), roleBinding(name, r.Obj.Spec),
 	}
 	if tier.Network.Isolation != v1alpha1.IsolationNone {
-		all = append(all, networkPolicy(name, tier.Network))
+		all = append(all, networkPolicy(name, tier.Network, r.DNS))
 	}
 	children, err := r.desired()
 	if err != nil || len(children) != len(all) {
@@ -189,7 +194,7 @@ func TestOwnTrafficAndDNSAlwaysPass(t *testing.T) {
 			t.Run(string(name)+" "+string(isolation), func(t *testing.T) {
 				r := granted(t, v1alpha1.AcmeNamespaceSpec{NamespaceName: "app-y", DeploymentTier: name},
 					v1alpha1.DeploymentTierSpec{Network: &v1alpha1.NetworkRules{Isolation: isolation}})
-				spec := networkPolicy("app-y", r.grant.Tier.Network).Spec
+				spec := networkPolicy("app-y", r.grant.Tier.Network, r.DNS).Spec
 				own := []any{sameNamespace()}
 				if diff := cmp.Diff(own, asAny(spec.Ingress[0].From)); diff != "" || len(spec.Ingress) != 1 {
 					t.Errorf("ingress from its own namespace only; -want +got:\n%s", diff)
@@ -200,18 +205,53 @@ func TestOwnTrafficAndDNSAlwaysPass(t *testing.T) {
 					}
 					return
 				}
-				if diff := cmp.Diff(own, asAny(spec.Egress[0].To)); diff != "" || len(spec.Egress) != 2 || len(spec.PolicyTypes) != 2 {
+				if diff := cmp.Diff(own, asAny(spec.Egress[0].To)); diff != "" || len(spec.PolicyTypes) != 2 {
 					t.Errorf("egress to its own namespace; -want +got:\n%s", diff)
 				}
-				var ports []string
-				for _, p := range spec.Egress[1].Ports {
-					ports = append(ports, string(ptr.Deref(p.Protocol, ""))+" "+p.Port.String())
+				var dns []string
+				for _, rule := range spec.Egress[1:] {
+					dns = append(dns, destinations(rule))
 				}
-				if diff := cmp.Diff([]string{"UDP 53", "TCP 53"}, ports); diff != "" || len(spec.Egress[1].To) != 0 {
-					t.Errorf("DNS, wherever it is; -want +got:\n%s", diff)
+				if diff := cmp.Diff([]string{
+					"UDP 53, TCP 53 to pods map[k8s-app:kube-dns] of kube-system",
+					"UDP 5353, TCP 5353 to pods map[dns.operator.openshift.io/daemonset-dns:default] of openshift-dns",
+					"UDP 53, TCP 53 to 169.254.20.10/32",
+				}, dns); diff != "" {
+					t.Errorf("the cluster's DNS, and no other; -want +got:\n%s", diff)
 				}
 			})
 		}
+	}
+}
+
+// destinations writes a rule for egress as its ports and the pods or addresses that it lets through to.
+func destinations(rule networkingv1ac.NetworkPolicyEgressRuleApplyConfiguration) string {
+	var ports, to []string
+	for _, p := range rule.Ports {
+		ports = append(ports, string(ptr.Deref(p.Protocol, ""))+" "+p.Port.String())
+	}
+	for _, peer := range rule.To {
+		if peer.IPBlock != nil {
+			to = append(to, *peer.IPBlock.CIDR)
+		} else {
+			to = append(to, fmt.Sprintf("pods %v of %s", peer.PodSelector.MatchLabels, peer.NamespaceSelector.MatchLabels["kubernetes.io/metadata.name"]))
+		}
+	}
+	return strings.Join(ports, ", ") + " to " + strings.Join(to, ", ")
+}
+
+func TestDNSIsConfigurable(t *testing.T) {
+	port := int32(1053)
+	rules := toDNS(configv1alpha1.DNSConfig{Pods: []configv1alpha1.DNSPods{{Namespace: "dns", Port: &port}}})
+	if len(rules) != 1 || destinations(*rules[0]) != "UDP 1053, TCP 1053 to pods map[] of dns" {
+		t.Errorf("%v", rules)
+	}
+	rules = toDNS(configv1alpha1.DNSConfig{CIDRs: []string{"10.96.0.10/32", "fd00::a/128"}})
+	if len(rules) != 1 || destinations(*rules[0]) != "UDP 53, TCP 53 to 10.96.0.10/32, fd00::a/128" {
+		t.Errorf("%v", rules)
+	}
+	if rules = toDNS(configv1alpha1.DNSConfig{}); len(rules) != 0 {
+		t.Errorf("no DNS is no rule: one without destinations would let everything pass: %v", rules)
 	}
 }
 

@@ -181,7 +181,7 @@ var _ = Describe("The administrator of a namespace", Ordered, ContinueOnFailure,
 		})
 
 		It("its own Role and RoleBinding, although it may write others", func() {
-			const guarded = "is a guard rail of an AcmeNamespace; ask whoever may change AcmeNamespaces to change it there"
+			const guarded = "is a guardrail of an AcmeNamespace; ask whoever may change AcmeNamespaces to change it there"
 			for _, o := range []client.Object{in(own, "namespace-admin", &rbacv1.Role{}), in(own, "namespace-admin", &rbacv1.RoleBinding{})} {
 				Expect(patch(sam, o, `{"metadata":{"annotations":{"x":"y"}}}`)).To(forbidden(guarded))
 				Expect(patch(sam, o, `{"metadata":{"labels":{"platform.acme.com/owner-uid":null}}}`)).To(forbidden(guarded))
@@ -212,7 +212,7 @@ var _ = Describe("The administrator of a namespace", Ordered, ContinueOnFailure,
 				}
 				robot := ClientOf(config)
 				Eventually(func() error { return robot.List(ctx, &corev1.SecretList{}, client.InNamespace(own)) }).Should(Succeed())
-				Expect(robot.Delete(ctx, bindingOf(n))).To(forbidden("is a guard rail"))
+				Expect(robot.Delete(ctx, bindingOf(n))).To(forbidden("is a guardrail"))
 				Expect(patch(robot, namespaceOf(n), `{"metadata":{"labels":{"x":"y"}}}`)).To(forbidden())
 			}
 		})
@@ -291,11 +291,11 @@ var _ = Describe("The administrator of a namespace", Ordered, ContinueOnFailure,
 			Expect(err).To(forbidden("exceeded quota: dev"))
 		})
 
-		It("by forging our marks on what is its own", func() {
+		It("by marks of ours that were forged before the policy was there", func() {
 			forged := roleWith("forged")
 			forged.Labels = map[string]string{labelOwnerUID: string(n.UID), labelManagedBy: "platform-operator"}
 			forged.Annotations = map[string]string{annotationOwner: "acmenamespace/neighbour"}
-			Expect(sam.Create(ctx, forged)).To(Succeed())
+			Create(forged)
 			Consistently(func(g Gomega) {
 				for _, o := range append(slices.Clone(rails), namespaceOf(n), in("", other, &corev1.Namespace{})) {
 					g.Expect(Reload(o)).To(Succeed())

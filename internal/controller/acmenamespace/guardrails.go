@@ -35,7 +35,7 @@ import (
 func isGuardrail(_ *v1alpha1.AcmeNamespace, o client.Object) bool {
 	switch o.(type) {
 	case *corev1.ResourceQuota:
-		return isTier(o.GetName())
+		return isTier(o.GetName()) || o.GetName() == tenancy.PriorityQuotaName
 	case *corev1.LimitRange:
 		return o.GetName() == limitRangeName
 	case *networkingv1.NetworkPolicy:

@@ -73,7 +73,7 @@ func TestVerifyAdminWithoutAQuestion(t *testing.T) {
 		t.Run(tc.reason, func(t *testing.T) {
 			n := &v1alpha1.AcmeNamespace{ObjectMeta: metav1.ObjectMeta{Generation: 3}}
 			n.Spec.AdminUsername, n.Status.Conditions = tc.user, tc.before
-			r := &run{Scope: engine.Scope[*v1alpha1.AcmeNamespace]{Obj: n, Log: logr.Discard()}, kind: kind{Options{Directory: tc.directory}}}
+			r := &run{Scope: engine.Scope[*v1alpha1.AcmeNamespace]{Obj: n, Log: logr.Discard()}, kind: kind{Options: Options{Directory: tc.directory}}}
 			got, err := r.verifyAdmin(t.Context())
 			if want := engine.Done().Saying(tc.want); err != nil || got != want {
 				t.Errorf("got %+v, %v, want %+v", got, err, want)

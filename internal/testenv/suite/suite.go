@@ -86,6 +86,10 @@ func (s Setup) Run(t *testing.T, name string) {
 
 func (s Setup) start() {
 	logf.SetLogger(s.Log)
+	if s.Scheme == nil {
+		// Before the controllers start: those of quotas find new types every 30 s only.
+		s.CRDs = append(s.CRDs, testenv.RepoFile("config", "crd", "bases"))
+	}
 	var err error
 	Plane, err = testenv.Start(s.Options)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())

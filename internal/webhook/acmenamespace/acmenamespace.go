@@ -22,8 +22,6 @@ package acmenamespace
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -46,10 +44,18 @@ import (
 // seconds for all.
 const identityBudget = 3 * time.Second
 
+// podsBudget is how long an admission waits for the pods that it may warn of, and maxPods how many it looks at.
+const (
+	podsBudget = time.Second
+	maxPods    = 500
+)
+
 // Options is what the webhook needs beside the cluster.
 type Options struct {
 	// ProtectedNames are patterns of names that are not handed out, beside the built-in ones.
 	ProtectedNames []string
+	// ReservedLabels are labels that tenants cannot have, beside the built-in ones.
+	ReservedLabels []string
 	// Directory knows the users; nil when no identity provider is configured.
 	Directory identity.Directory
 }
@@ -102,7 +108,7 @@ func (w *webhook) ValidateUpdate(ctx context.Context, was, n *v1alpha1.AcmeNames
 	if err != nil {
 		return nil, err
 	}
-	warnings := quotaBelowUsage(n, answer.Hard)
+	warnings := append(quotaBelowUsage(n, answer.Hard), w.insecurePods(ctx, was, n, answer.Tier)...)
 	if was.Spec.AdminUsername == n.Spec.AdminUsername {
 		return warnings, nil
 	}
@@ -133,6 +139,7 @@ func (w *webhook) ValidateDelete(ctx context.Context, n *v1alpha1.AcmeNamespace)
 var fields = map[string]*field.Path{
 	tenancy.ReasonNameProtected: field.NewPath("spec", "namespaceName"),
 	tenancy.ReasonNameTaken:     field.NewPath("spec", "namespaceName"),
+	tenancy.ReasonLabelReserved: field.NewPath("spec", "labels"),
 	tenancy.ReasonTierInvalid:   field.NewPath("spec", "deploymentTier"),
 	tenancy.ReasonQuotaInvalid:  field.NewPath("spec", "quota"),
 	tenancy.ReasonUnknownUser:   field.NewPath("spec", "adminUsername"),
@@ -141,7 +148,7 @@ var fields = map[string]*field.Path{
 // admit asks the rules that the loop asks, too. A Namespace that is still going away is no obstacle.
 func (w *webhook) admit(ctx context.Context, n *v1alpha1.AcmeNamespace) (tenancy.Answer, error) {
 	owned := func(o client.Object) bool { return names.Marked(o, tenancy.KindName, n) }
-	answer, err := tenancy.Admit(ctx, w.cached, n, w.ProtectedNames, owned)
+	answer, err := tenancy.Admit(ctx, w.cached, n, tenancy.Reserved{Names: w.ProtectedNames, Labels: w.ReservedLabels}, owned)
 	switch {
 	case err != nil:
 		return answer, err
@@ -185,13 +192,22 @@ func quotaBelowUsage(n *v1alpha1.AcmeNamespace, hard corev1.ResourceList) admiss
 	if n.Status.Quota == nil {
 		return nil
 	}
-	var warnings admission.Warnings
-	for _, name := range slices.Sorted(maps.Keys(hard)) {
-		limit, used := hard[name], n.Status.Quota.Used[name]
-		if used.Cmp(limit) > 0 {
-			warnings = append(warnings, fmt.Sprintf(
-				"%s: the new limit is %s and %s is in use; nothing is stopped, and nothing more can be started", name, &limit, &used))
-		}
+	return tenancy.QuotaExceeded(hard, n.Status.Quota.Used)
+}
+
+// insecurePods warns when a change of the tier leaves pods that its Pod Security level would reject.
+func (w *webhook) insecurePods(ctx context.Context, was, n *v1alpha1.AcmeNamespace, tier tenancy.Tier) admission.Warnings {
+	if was.Spec.DeploymentTier == n.Spec.DeploymentTier || n.Status.NamespaceUID == "" {
+		return nil
 	}
-	return warnings
+	ctx, cancel := context.WithTimeout(ctx, podsBudget)
+	defer cancel()
+	pods := &corev1.PodList{}
+	if err := w.live.List(ctx, pods, client.InNamespace(n.Spec.NamespaceName), client.Limit(maxPods)); err != nil {
+		return nil // A warning that cannot be computed is no reason to hold back a change.
+	}
+	if violated, err := tenancy.InsecurePods(tier.PodSecurity, pods.Items); err == nil && violated != "" {
+		return admission.Warnings{violated}
+	}
+	return nil
 }

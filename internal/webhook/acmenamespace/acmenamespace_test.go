@@ -204,9 +204,33 @@ var _ = Describe("Warnings", func() {
 		Expect(Admin.Status().Update(ctx, rq)).To(Succeed())
 		Eventually(func() *v1alpha1.QuotaStatus { _ = Reload(n); return n.Status.Quota }).ShouldNot(BeNil())
 		Expect(update(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.Quota = amounts("cpu", "2", "pods", "3") })).To(Succeed())
-		Expect(Warned.Take()).To(Equal([]string{"cpu: the new limit is 2 and 4 is in use; nothing is stopped, and nothing more can be started"}))
+		Expect(Warned.Take()).To(Equal([]string{"cpu: the limit is 2 and 4 is in use; nothing is stopped, and nothing more can be started"}))
 	})
 })
+
+var _ = Describe("A change to a stricter tier", func() {
+	const insecure = "1 pod(s) violate the Pod Security level restricted (loose); they continue to run, and cannot be started again"
+	It("warns of the pods that the new one would reject", func() {
+		n := created(team("stricter"))
+		loose := pod(n.Spec.NamespaceName)
+		loose.GenerateName, loose.Name, loose.Spec.SecurityContext = "", "loose", nil
+		for i := range loose.Spec.Containers {
+			loose.Spec.Containers[i].SecurityContext = nil
+		}
+		Create(loose)
+		Warned.Take()
+		Expect(update(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.AdminGroups = []string{"x"} })).To(Succeed())
+		Expect(Warned.Take()).To(BeEmpty(), "nothing about pods has changed")
+		Expect(update(n, tierOf("stg"))).To(Succeed())
+		Expect(Warned.Take()).To(And(Not(BeEmpty()), HaveEach(insecure)), "maybe more than once: after a conflict the change is repeated")
+		Expect(Reload(loose)).To(Succeed())
+		Expect(loose.DeletionTimestamp).To(BeNil())
+	})
+})
+
+func tierOf(name common.TierName) func(*v1alpha1.AcmeNamespace) {
+	return func(n *v1alpha1.AcmeNamespace) { n.Spec.DeploymentTier = name }
+}
 
 var _ = Describe("An object that is being deleted", func() {
 	It("is never held back, whatever is wrong with it", func() {

@@ -29,6 +29,8 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,8 +47,13 @@ const (
 	// know one of the attributes ignores that part.
 	defaultUserFilter = "(|(sAMAccountName={username})(userPrincipalName={username})(uid={username})(mail={username}))"
 
-	// A user name may be any DN below the base; only a person's or an account's counts, not that of a folder or group.
-	userClasses = "(|(objectClass=person)(objectClass=account)(objectClass=posixAccount))"
+	// ObjectFilter's default: a person's or an account's entry, not that of a folder, a group or an alias. It negates
+	// nothing: to a server that does not know a class, what is not of that class is neither true nor false.
+	defaultObjectFilter = "(|(objectClass=person)(objectClass=account)(objectClass=posixAccount))"
+
+	// maxEntries is how many entries to look at: those whose names differ in case only, or that have the name in another
+	// attribute.
+	maxEntries = 100
 )
 
 // Credentials are what the operator binds with.
@@ -77,6 +84,8 @@ type Options struct {
 	// UserFilter is an RFC 4515 filter in which {username} stands for the escaped user name. The default looks at
 	// sAMAccountName, userPrincipalName, uid and mail.
 	UserFilter string
+	// ObjectFilter is an RFC 4515 filter that every user's entry passes. The default takes persons and accounts.
+	ObjectFilter string
 	// UsernamePrefix is what the API servers put before the names that this directory gave them ("oidc:"); it is cut
 	// off before asking. A name without it is asked as it is, because the same people also come by other ways that add
 	// no prefix, such as client certificates.
@@ -91,16 +100,21 @@ type directory struct {
 	ldaps   bool
 	tls     *tls.Config
 	base    *goldap.DN
+	// comparisons are what UserFilter compares with the name.
+	comparisons []compared
 }
 
 // New returns the directory that o describes, without connecting to it. It fails when o is not complete, contradicts
 // itself, or would send a password in clear without saying AllowPlaintext.
 //
-// A user name that is the DN of an entry below BaseDN is looked up as that entry; every other name by UserFilter. "Not
-// found" is believed only of a server that shows us the entry BaseDN itself: one that does not, because the name is
+// A user name that is the DN of an entry below BaseDN is looked up as that entry; every other name by UserFilter. The
+// entry counts when the DN, or a value of an attribute that UserFilter compares with the name, is exactly what was asked
+// for, in upper and lower case as well: directories take no account of case, but RBAC does. What is behind a referral
+// cannot be asked: an error, unless an entry was found. "Not found" is believed only of a server that shows us the entry BaseDN itself: one that does not, because the name is
 // wrong or because the bind account may not read, would know nobody.
 func New(o Options) (identity.Directory, error) {
 	o.UserFilter = cmp.Or(o.UserFilter, defaultUserFilter)
+	o.ObjectFilter = cmp.Or(o.ObjectFilter, defaultObjectFilter)
 	o.Timeout = cmp.Or(o.Timeout, 3*time.Second)
 	d := &directory{Options: o}
 	for _, read := range []func() error{d.readURL, d.readTLS, d.readBaseDN, d.readUserFilter} {
@@ -157,14 +171,36 @@ func (d *directory) readUserFilter() error {
 	if !strings.Contains(d.UserFilter, placeholder) {
 		return fmt.Errorf("UserFilter must hold %s", placeholder)
 	}
+	if _, err := goldap.CompileFilter(d.ObjectFilter); err != nil {
+		return fmt.Errorf("reading ObjectFilter: %w", err)
+	}
 	if _, err := goldap.CompileFilter(d.filter("sam")); err != nil {
 		return fmt.Errorf("reading UserFilter: %w", err)
+	}
+	for _, m := range comparison.FindAllStringSubmatch(d.UserFilter, -1) {
+		d.comparisons = append(d.comparisons, compared{attribute: m[1], before: m[2], after: m[3]})
+	}
+	if len(d.comparisons) == 0 {
+		return fmt.Errorf("UserFilter must compare an attribute with %s, such as (uid=%s)", placeholder, placeholder)
 	}
 	return nil
 }
 
+// comparison is a part of UserFilter that compares an attribute with the name, maybe with text around it.
+var comparison = regexp.MustCompile(`\(\s*([A-Za-z0-9][-A-Za-z0-9.;]*)(?::[^()=]*:|~)?=([^()*]*)` + regexp.QuoteMeta(placeholder) + `([^()*]*)\)`)
+
+// compared is an attribute that UserFilter compares with the name, and the text around the name.
+type compared struct{ attribute, before, after string }
+
 func (d *directory) filter(name string) string {
-	return strings.ReplaceAll(d.UserFilter, placeholder, goldap.EscapeFilter(name))
+	return "(&" + d.ObjectFilter + strings.ReplaceAll(d.UserFilter, placeholder, goldap.EscapeFilter(name)) + ")"
+}
+
+// has tells whether a value of an attribute that UserFilter compares is exactly what it compares it with.
+func (d *directory) has(e *goldap.Entry, name string) bool {
+	return slices.ContainsFunc(d.comparisons, func(c compared) bool {
+		return slices.Contains(e.GetEqualFoldAttributeValues(c.attribute), c.before+name+c.after)
+	})
 }
 
 func (d *directory) Lookup(ctx context.Context, username string) (bool, error) {
@@ -197,7 +233,8 @@ func (d *directory) ask(ctx context.Context, name string) (bool, error) {
 	if found || err != nil {
 		return found, err
 	}
-	if visible, err := search(conn, d.BaseDN, goldap.ScopeBaseObject, "(objectClass=*)"); err != nil || visible {
+	base, err := search(conn, d.BaseDN, goldap.ScopeBaseObject, "(objectClass=*)", noAttributes)
+	if err != nil || len(base) > 0 {
 		return false, err
 	}
 	return false, fmt.Errorf("the server does not show the base entry %q", d.BaseDN)
@@ -205,9 +242,18 @@ func (d *directory) ask(ctx context.Context, name string) (bool, error) {
 
 func (d *directory) find(conn *goldap.Conn, name string) (bool, error) {
 	if dn, err := goldap.ParseDN(name); err == nil && d.base.AncestorOfFold(dn) {
-		return search(conn, dn.String(), goldap.ScopeBaseObject, userClasses)
+		entries, err := search(conn, dn.String(), goldap.ScopeBaseObject, d.ObjectFilter, noAttributes)
+		return slices.ContainsFunc(entries, func(e *goldap.Entry) bool { return e.DN == name }), err
 	}
-	return search(conn, d.BaseDN, goldap.ScopeWholeSubtree, d.filter(name))
+	var attributes []string
+	for _, c := range d.comparisons {
+		attributes = append(attributes, c.attribute)
+	}
+	entries, err := search(conn, d.BaseDN, goldap.ScopeWholeSubtree, d.filter(name), attributes)
+	if slices.ContainsFunc(entries, func(e *goldap.Entry) bool { return d.has(e, name) }) {
+		return true, nil
+	}
+	return false, err
 }
 
 // connect returns an encrypted connection (unless plain text was asked for). The end of ctx closes it under the library,
@@ -251,21 +297,37 @@ func (d *directory) bind(ctx context.Context, conn *goldap.Conn) error {
 	return nil
 }
 
-// search reports whether any entry matches. One is enough, so it asks for one; a server that has more says so. A base
-// that does not exist is a plain answer, and so is a base that the server cannot read: if that were an error, whoever
-// picks a user name could make the check say "could not ask".
-func search(conn *goldap.Conn, base string, scope int, filter string) (bool, error) {
-	noAttributes := []string{"1.1"}
+// noAttributes asks for entries without their attributes.
+var noAttributes = []string{"1.1"}
+
+// search gives the entries that match. A base that does not exist is a plain answer, and so is a base that the server
+// cannot read: if that were an error, whoever picks a user name could make the check say "could not ask". A referral, of
+// the base or of a part of what is below it, is an error along with what was found: what is there is not known.
+func search(conn *goldap.Conn, base string, scope int, filter string, attributes []string) ([]*goldap.Entry, error) {
 	result, err := conn.Search(goldap.NewSearchRequest(
-		base, scope, goldap.NeverDerefAliases, 1, 0, false, filter, noAttributes, nil))
+		base, scope, goldap.NeverDerefAliases, maxEntries, 0, false, filter, attributes, nil))
 	switch {
-	case err == nil:
-		return len(result.Entries) > 0, nil
-	case goldap.IsErrorWithCode(err, goldap.LDAPResultSizeLimitExceeded):
-		return true, nil
 	case goldap.IsErrorAnyOf(err, goldap.LDAPResultNoSuchObject, goldap.LDAPResultInvalidDNSyntax):
-		return false, nil
+		return nil, nil
+	case err != nil && result != nil:
+		return result.Entries, fmt.Errorf("searching %q: %w", base, err)
+	case err != nil:
+		return nil, fmt.Errorf("searching %q: %w", base, err)
+	case slices.ContainsFunc(result.Referrals, mayHoldUsers):
+		return result.Entries, fmt.Errorf("searching %q: the server refers to other servers (%s), which are not asked; "+
+			"give a server, or a BaseDN, that holds all users", base, strings.Join(result.Referrals, " "))
 	default:
-		return false, fmt.Errorf("searching %q: %w", base, err)
+		return result.Entries, nil
 	}
+}
+
+// mayHoldUsers tells whether users may be where a referral leads. Active Directory refers to those partitions from the
+// root of each domain.
+func mayHoldUsers(referral string) bool {
+	u, err := url.Parse(referral)
+	if err != nil {
+		return true
+	}
+	dn := strings.ToLower(strings.TrimPrefix(u.Path, "/"))
+	return !strings.HasPrefix(dn, "dc=domaindnszones,") && !strings.HasPrefix(dn, "dc=forestdnszones,") && !strings.HasPrefix(dn, "cn=configuration,")
 }

@@ -82,6 +82,12 @@ func TestLookup(t *testing.T) {
 	for _, uid := range []string{"sam", "sam@acme.com", "tim", "oidc:tom", "a(b)*c\\d", "ünï"} {
 		s.AddUser(uid)
 	}
+	s.AddEntry("cn=ops,"+s.BaseDN, map[string][]string{
+		"objectClass": {"groupOfNames", "extensibleObject"}, "cn": {"ops"}, "uid": {"ops"}, "member": {"uid=sam," + s.PeopleDN},
+	})
+	s.AddEntry("cn=robot,"+s.BaseDN, map[string][]string{
+		"objectClass": {"applicationProcess", "extensibleObject"}, "cn": {"robot"}, "uid": {"robot"},
+	})
 	ldaps := options(s)
 	ldaps.UsernamePrefix = "oidc:"
 	startTLS := ldaps
@@ -114,7 +120,12 @@ func TestLookup(t *testing.T) {
 			{"not UTF-8", "\xff\xfe", false},
 			{"long", strings.Repeat("x", 256), false},
 			{"DN", "uid=sam," + s.PeopleDN, true},
-			{"DN, spelled otherwise", "UID=Sam, OU=People, DC=acme, DC=com", true},
+			{"DN, spelled otherwise", "UID=Sam, OU=People, DC=acme, DC=com", false},
+			{"in upper case, which is another user to RBAC", "SAM", false},
+			{"by mail, in upper case", "TIM@acme.com", false},
+			{"with a space that directories ignore", "sam ", false},
+			{"the name of a group", "ops", false},
+			{"the name of an application", "robot", false},
 			{"DN of nobody", "uid=eve," + s.PeopleDN, false},
 			{"DN below nothing", "uid=sam,ou=nowhere," + s.BaseDN, false},
 			{"DN with an unknown attribute", "nosuch=sam," + s.PeopleDN, false},
@@ -135,6 +146,46 @@ func TestUserFilter(t *testing.T) {
 	d := newDirectory(t, o)
 	expect(t, d, "sam", true)
 	expect(t, d, "sam@acme.com", false)
+}
+
+func TestObjectFilter(t *testing.T) {
+	s := ldaptest.Start(t)
+	s.AddUser("sam")
+	s.AddEntry("cn=robot,"+s.BaseDN, map[string][]string{
+		"objectClass": {"applicationProcess", "extensibleObject"}, "cn": {"robot"}, "uid": {"robot"},
+	})
+	o := options(s)
+	o.ObjectFilter = "(objectClass=applicationProcess)"
+	d := newDirectory(t, o)
+	expect(t, d, "robot", true)
+	expect(t, d, "cn=robot,"+s.BaseDN, true)
+	expect(t, d, "sam", false)
+	expect(t, d, "uid=sam,"+s.PeopleDN, false)
+}
+
+// What is behind a referral is neither known nor unknown.
+func TestReferrals(t *testing.T) {
+	s := ldaptest.Start(t)
+	s.AddUser("sam")
+	refer := func(ou, to string) {
+		s.AddEntry("ou="+ou+","+s.BaseDN, map[string][]string{
+			"objectClass": {"referral", "extensibleObject"}, "ou": {ou}, "ref": {to},
+		})
+	}
+	d := newDirectory(t, options(s))
+	refer("zones", "ldap://ForestDnsZones.acme.com/DC=ForestDnsZones,DC=acme,DC=com")
+	expect(t, d, "eve", false)
+
+	refer("elsewhere", "ldap://other.acme.com/ou=elsewhere,dc=acme,dc=com")
+	expect(t, d, "sam", true)
+	expect(t, d, "uid=sam,"+s.PeopleDN, true)
+	expect(t, d, "uid=eve,"+s.PeopleDN, false)
+	for _, name := range []string{"eve", "SAM", "uid=x,ou=elsewhere," + s.BaseDN} {
+		found, err := d.Lookup(t.Context(), name)
+		if found || err == nil || !strings.Contains(err.Error(), "searching") {
+			t.Errorf("Lookup(%q) = %v, %v; want false and an error", name, found, err)
+		}
+	}
 }
 
 func TestCouldNotAsk(t *testing.T) {
@@ -234,6 +285,8 @@ func TestNewRefuses(t *testing.T) {
 		{"no base", func(o *ldap.Options) { o.BaseDN = "" }, "BaseDN"},
 		{"not a DN", func(o *ldap.Options) { o.BaseDN = "acme.com" }, "BaseDN"},
 		{"no place for the name", func(o *ldap.Options) { o.UserFilter = "(uid=%s)" }, "{username}"},
+		{"compares no attribute with the name", func(o *ldap.Options) { o.UserFilter = "(uid=*{username})" }, "must compare"},
+		{"not a filter of objects", func(o *ldap.Options) { o.ObjectFilter = "(uid=" }, "ObjectFilter"},
 		{"not a filter", func(o *ldap.Options) { o.UserFilter = "(uid={username}" }, "UserFilter"},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {

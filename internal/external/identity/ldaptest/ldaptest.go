@@ -127,6 +127,18 @@ func (s *Server) AddUser(uid string) {
 	}
 }
 
+// AddEntry adds any entry, from its DN and its attributes.
+func (s *Server) AddEntry(dn string, attributes map[string][]string) {
+	s.t.Helper()
+	entry := goldap.NewAddRequest(dn, []goldap.Control{goldap.NewControlManageDsaIT(true)}) // referrals are entries, too
+	for name, values := range attributes {
+		entry.Attribute(name, values)
+	}
+	if err := s.asRoot(func(c *goldap.Conn) error { return c.Add(entry) }); err != nil {
+		s.t.Fatalf("adding %q: %v", dn, err)
+	}
+}
+
 // SetPassword changes the password of BindDN, in the server and in Password.
 func (s *Server) SetPassword(password string) {
 	s.t.Helper()

@@ -29,6 +29,8 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,7 +39,12 @@ import (
 	"github.com/acme/platform-operator/internal/external/identity"
 )
 
-const maxBody = 1 << 20 // one user with two attributes is below 1 KiB
+const (
+	maxBody = 1 << 20 // one user with two attributes is below 1 KiB
+
+	// maxUsers is how many users to ask for: those whose names differ in case only.
+	maxUsers = 100
+)
 
 var attributePath = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_$:.-]*$`)
 
@@ -72,9 +79,11 @@ type directory struct {
 // New returns the directory that o describes, without connecting to it. It fails when o is not complete or would send
 // the token in clear without saying AllowPlaintext.
 //
-// A user whose attribute "active" is false counts as not found; a user without that attribute counts as found. Every
-// answer other than 200 with a SCIM list is an error: a 404 means a wrong URL and not an unknown user. Redirects are
-// not followed, so the token goes nowhere but to URL.
+// A user counts as found when Attribute is exactly the name that was asked for, in upper and lower case as well: SCIM
+// compares userName without regard to case, but RBAC does not, and a provider may ignore a filter. A user whose attribute
+// "active" is false counts as not found; a user without that attribute counts as found. Every answer other than 200 with a
+// SCIM list of the users that it counts is an error: a 404 means a wrong URL and not an unknown user. Redirects are not
+// followed, so the token goes nowhere but to URL.
 func New(o Options) (identity.Directory, error) {
 	o.Attribute = cmp.Or(o.Attribute, "userName")
 	o.Timeout = cmp.Or(o.Timeout, 3*time.Second)
@@ -159,7 +168,7 @@ func (d *directory) ask(ctx context.Context, name string) (bool, error) {
 	if len(body) > maxBody {
 		return false, fmt.Errorf("the answer is larger than %d bytes", maxBody)
 	}
-	return found(body)
+	return d.found(body, name)
 }
 
 func (d *directory) request(ctx context.Context, name string) (*http.Request, error) {
@@ -178,8 +187,8 @@ func (d *directory) request(ctx context.Context, name string) (*http.Request, er
 	u := *d.users
 	u.RawQuery = url.Values{
 		"filter":     {d.Attribute + " eq " + value},
-		"count":      {"1"},
-		"attributes": {"userName,active"},
+		"count":      {strconv.Itoa(maxUsers)},
+		"attributes": {d.top() + ",active"},
 	}.Encode()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
@@ -202,13 +211,11 @@ func quote(name string) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
-// found reads a ListResponse. Whoever matched and was not seen to be inactive is there.
-func found(body []byte) (bool, error) {
+// found reads a ListResponse. One of its users who is not seen to be inactive must have exactly the name.
+func (d *directory) found(body []byte, name string) (bool, error) {
 	var list struct {
-		TotalResults *int `json:"totalResults"`
-		Resources    []struct {
-			Active *bool `json:"active"`
-		} `json:"Resources"`
+		TotalResults *int             `json:"totalResults"`
+		Resources    []map[string]any `json:"Resources"`
 	}
 	if err := json.Unmarshal(body, &list); err != nil {
 		return false, fmt.Errorf("reading the answer: %w", err)
@@ -216,13 +223,81 @@ func found(body []byte) (bool, error) {
 	if list.TotalResults == nil {
 		return false, errors.New("the answer is not a SCIM list: it has no totalResults")
 	}
-	there := *list.TotalResults
+	hidden := *list.TotalResults - len(list.Resources)
 	for _, user := range list.Resources {
-		if user.Active != nil && !*user.Active {
-			there--
+		if active, told := member(user, "active").(bool); told && !active {
+			continue
+		}
+		values := d.values(user)
+		if slices.Contains(values, name) {
+			return true, nil
+		}
+		if len(values) == 0 {
+			hidden++
 		}
 	}
-	return there > 0, nil
+	if hidden > 0 {
+		return false, fmt.Errorf("the provider matches %d users and does not show %s of %d: it ignores the filter, or the token may not read the attribute",
+			*list.TotalResults, d.Attribute, hidden)
+	}
+	return false, nil
+}
+
+// path is Attribute without the URN of its schema, in its parts.
+func (d *directory) path() []string {
+	attribute := d.Attribute
+	if i := strings.LastIndex(attribute, ":"); i >= 0 {
+		attribute = attribute[i+1:]
+	}
+	return strings.Split(attribute, ".")
+}
+
+// top is the attribute to ask for: the whole Attribute where it has an URN, else without its sub-attribute.
+func (d *directory) top() string {
+	if strings.Contains(d.Attribute, ":") {
+		return d.Attribute
+	}
+	return d.path()[0]
+}
+
+// values are the values of Attribute that a user has. Attributes of an extension are below its URN.
+func (d *directory) values(user map[string]any) []string {
+	within := []any{user}
+	if i := strings.LastIndex(d.Attribute, ":"); i >= 0 {
+		if extension := member(user, d.Attribute[:i]); extension != nil {
+			within = []any{extension}
+		}
+	}
+	for _, name := range d.path() {
+		var next []any
+		for _, w := range within {
+			object, _ := w.(map[string]any)
+			switch v := member(object, name).(type) {
+			case []any: // a multi-valued attribute, such as emails
+				next = append(next, v...)
+			default:
+				next = append(next, v)
+			}
+		}
+		within = next
+	}
+	var all []string
+	for _, w := range within {
+		if text, ok := w.(string); ok {
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+// member is the value of an attribute, whose name SCIM spells in any case (RFC 7643, 2.1), or nil.
+func member(object map[string]any, name string) any {
+	for key, value := range object {
+		if strings.EqualFold(key, name) {
+			return value
+		}
+	}
+	return nil
 }
 
 // withoutURL drops the request line from the client's error: the host is named already, the rest is noise.

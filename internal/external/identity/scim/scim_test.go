@@ -91,17 +91,21 @@ func answer(status int, body string) http.HandlerFunc {
 
 func TestRequest(t *testing.T) {
 	for _, tt := range []struct {
-		reason, username, attribute, wantFilter string
+		reason, username, attribute, wantFilter, wantAttribute string
 	}{
-		{"plain", "sam", "", `userName eq "sam"`},
-		{"the prefix is cut off", "oidc:sam", "", `userName eq "sam"`},
-		{"another attribute", "sam@acme.com", "emails.value", `emails.value eq "sam@acme.com"`},
-		{"quote", `sam" or userName pr or userName eq "`, "", `userName eq "sam\" or userName pr or userName eq \""`},
-		{"backslash", `ACME\sam`, "", `userName eq "ACME\\sam"`},
-		{"backslash and quote", `\"`, "", `userName eq "\\\""`},
-		{"URL metacharacters", "a&b=c#d+e f<g>", "", `userName eq "a&b=c#d+e f<g>"`},
-		{"control characters", "a\nb\x00", "", `userName eq "a\nb\u0000"`},
-		{"not ASCII", "ünï", "", `userName eq "ünï"`},
+		{"plain", "sam", "", `userName eq "sam"`, ""},
+		{"the prefix is cut off", "oidc:sam", "", `userName eq "sam"`, ""},
+		{"another attribute", "sam@acme.com", "emails.value", `emails.value eq "sam@acme.com"`, "emails"},
+		{
+			"an attribute of an extension", "sam", "urn:acme:2.0:User:login",
+			`urn:acme:2.0:User:login eq "sam"`, "urn:acme:2.0:User:login",
+		},
+		{"quote", `sam" or userName pr or userName eq "`, "", `userName eq "sam\" or userName pr or userName eq \""`, ""},
+		{"backslash", `ACME\sam`, "", `userName eq "ACME\\sam"`, ""},
+		{"backslash and quote", `\"`, "", `userName eq "\\\""`, ""},
+		{"URL metacharacters", "a&b=c#d+e f<g>", "", `userName eq "a&b=c#d+e f<g>"`, ""},
+		{"control characters", "a\nb\x00", "", `userName eq "a\nb\u0000"`, ""},
+		{"not ASCII", "ünï", "", `userName eq "ünï"`, ""},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {
 			type request struct {
@@ -113,21 +117,28 @@ func TestRequest(t *testing.T) {
 				requests <- request{
 					r.Method, r.URL.Path, r.Header.Get("Accept"), r.Header.Get("Authorization"), r.URL.Query(),
 				}
-				answer(http.StatusOK, `{"totalResults":1,"Resources":[{}]}`)(w, r)
+				answer(http.StatusOK, `{"totalResults":0}`)(w, r)
 			})
 			o := options(s)
 			o.Attribute, o.UsernamePrefix = tt.attribute, "oidc:"
-			if found, err := newDirectory(t, o).Lookup(t.Context(), tt.username); err != nil || !found {
-				t.Fatalf("Lookup = %v, %v; want true, nil", found, err)
+			if found, err := newDirectory(t, o).Lookup(t.Context(), tt.username); err != nil || found {
+				t.Fatalf("Lookup = %v, %v; want false, nil", found, err)
 			}
 			want := request{"GET", "/scim/v2/Users", "application/scim+json", "Bearer " + token, map[string][]string{
-				"filter": {tt.wantFilter}, "count": {"1"}, "attributes": {"userName,active"},
+				"filter": {tt.wantFilter}, "count": {"100"}, "attributes": {orUserName(tt.wantAttribute) + ",active"},
 			}}
 			if diff := cmp.Diff(want, <-requests); diff != "" {
 				t.Errorf("request (-want +got):\n%s", diff)
 			}
 		})
 	}
+}
+
+func orUserName(attribute string) string {
+	if attribute == "" {
+		return "userName"
+	}
+	return attribute
 }
 
 func TestAnswers(t *testing.T) {
@@ -138,16 +149,39 @@ func TestAnswers(t *testing.T) {
 	}{
 		{"found", list + `"totalResults":1,"Resources":[{"userName":"sam","active":true}]}`, true},
 		{"found, active is not told", list + `"totalResults":1,"Resources":[{"userName":"sam"}]}`, true},
-		{"found, only counted", list + `"totalResults":1}`, true},
+		{"found, attributes in another case", list + `"totalResults":1,"Resources":[{"username":"sam","Active":true}]}`, true},
 		{"unknown", list + `"totalResults":0}`, false},
 		{"unknown, empty list", list + `"totalResults":0,"Resources":[]}`, false},
 		{"not active", list + `"totalResults":1,"Resources":[{"userName":"sam","active":false}]}`, false},
-		{"one of two is not active", list + `"totalResults":2,"Resources":[{"userName":"sam","active":false}]}`, true},
+		{"not active, in another case", list + `"totalResults":1,"Resources":[{"userName":"sam","ACTIVE":false}]}`, false},
+		{"one of two is not active", list + `"totalResults":2,"Resources":[{"userName":"sam","active":false},{"userName":"sam"}]}`, true},
+		{"a name in upper case, which SCIM takes for the same and RBAC does not", list + `"totalResults":1,"Resources":[{"userName":"SAM"}]}`, false},
+		{"one of two differs in case", list + `"totalResults":2,"Resources":[{"userName":"Sam"},{"userName":"sam"}]}`, true},
+		{"somebody else: the filter was ignored", list + `"totalResults":1,"Resources":[{"userName":"kim"}]}`, false},
+		{"everybody: the filter was ignored", list + `"totalResults":2,"Resources":[{"userName":"kim"},{"userName":"sam"}]}`, true},
+		{"a name that is no text", list + `"totalResults":1,"Resources":[{"userName":["sam",1,null]}]}`, true},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {
 			d := newDirectory(t, options(serve(t, answer(http.StatusOK, tt.body))))
 			if found, err := d.Lookup(t.Context(), "sam"); err != nil || found != tt.want {
 				t.Errorf("Lookup = %v, %v; want %v, nil", found, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestAttributes(t *testing.T) {
+	const user = `{"totalResults":1,"Resources":[{"emails":[{"value":"tim@acme.com"},{"value":"sam"}],"name":{"familyName":"sam"},` +
+		`"urn:acme:2.0:User":{"login":"sam"},"userName":"other"}]}`
+	for attribute, want := range map[string]bool{
+		"emails.value": true, "name.familyName": true, "urn:acme:2.0:User:login": true, "userName": false,
+		"urn:ietf:params:scim:schemas:core:2.0:User:name.familyName": true,
+	} {
+		t.Run(attribute, func(t *testing.T) {
+			o := options(serve(t, answer(http.StatusOK, user)))
+			o.Attribute = attribute
+			if found, err := newDirectory(t, o).Lookup(t.Context(), "sam"); err != nil || found != want {
+				t.Errorf("Lookup = %v, %v; want %v, nil", found, err, want)
 			}
 		})
 	}
@@ -185,6 +219,10 @@ func TestCouldNotAsk(t *testing.T) {
 		{"nothing", http.StatusOK, "", "reading the answer"},
 		{"not a list", http.StatusOK, `{"id":"sam"}`, "not a SCIM list"},
 		{"null", http.StatusOK, `null`, "not a SCIM list"},
+		{"only counted", http.StatusOK, one, "does not show userName of 1"},
+		{"no name", http.StatusOK, `{"totalResults":1,"Resources":[{"id":"sam"}]}`, "does not show userName of 1"},
+		{"a name that is an object", http.StatusOK, `{"totalResults":1,"Resources":[{"userName":{"value":"sam"}}]}`, "does not show userName of 1"},
+		{"a page of everybody", http.StatusOK, `{"totalResults":5,"Resources":[{"userName":"kim"}]}`, "ignores the filter"},
 		{"huge", http.StatusOK, `{"totalResults":1,"x":"` + strings.Repeat("x", 2<<20) + `"}`, "larger than"},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {
@@ -308,7 +346,7 @@ func TestNewRefuses(t *testing.T) {
 }
 
 func TestPlaintextIsAllowedWhenSaid(t *testing.T) {
-	s := httptest.NewServer(answer(http.StatusOK, `{"totalResults":1}`))
+	s := httptest.NewServer(answer(http.StatusOK, `{"totalResults":1,"Resources":[{"userName":"sam"}]}`))
 	t.Cleanup(s.Close)
 	d := newDirectory(t, scim.Options{
 		URL: s.URL, AllowPlaintext: true, Token: func(context.Context) (string, error) { return token, nil },

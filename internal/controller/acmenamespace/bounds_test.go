@@ -1,0 +1,224 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package acmenamespace_test
+
+import (
+	"fmt"
+	"slices"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
+)
+
+// enforced waits until the quota controller has counted what a quota names of Kubernetes' own types.
+func enforced(namespace, name string, resources ...corev1.ResourceName) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		rq := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+		g.Expect(Reload(rq)).To(Succeed())
+		for _, r := range resources {
+			g.Expect(rq.Status.Hard).To(HaveKeyWithValue(r, rq.Spec.Hard[r]))
+			g.Expect(rq.Status.Used).To(HaveKey(r))
+		}
+	}).Should(Succeed())
+}
+
+var _ = Describe("A tier bounds", Ordered, ContinueOnFailure, func() {
+	BeforeAll(func() { StartOperator() })
+	ofTier := func(tier common.TierName) func(*v1alpha1.AcmeNamespaceSpec) {
+		return func(s *v1alpha1.AcmeNamespaceSpec) { s.DeploymentTier = tier }
+	}
+	service := func(ns, name string, of corev1.ServiceType) *corev1.Service {
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}, Spec: corev1.ServiceSpec{
+			Type: of, Ports: []corev1.ServicePort{{Port: 80}},
+		}}
+	}
+
+	DescribeTable("and admits plain pods, whose storage it counts, but none that preempts others", func(tier common.TierName) {
+		n := created(team("bounds-"+string(tier), ofTier(tier)))
+		ns := n.Spec.NamespaceName
+		enforced(ns, string(tier), "pods", "requests.ephemeral-storage", "limits.ephemeral-storage", "count/pods")
+		enforced(ns, "priority-classes-not-allowed", "pods")
+		plain := Create(pod(ns, "plain"))
+		Expect(plain.Spec.Containers[0].Resources.Limits).To(HaveKey(corev1.ResourceEphemeralStorage))
+		for _, class := range []string{"system-node-critical", "system-cluster-critical"} {
+			critical := pod(ns, class)
+			critical.Spec.PriorityClassName = class
+			Expect(Admin.Create(ctx, critical)).To(forbidden("exceeded quota: priority-classes-not-allowed"))
+		}
+	}, Entry("dev", common.TierDev), Entry("stg", common.TierStg), Entry("prod", common.TierProd))
+
+	It("the number of objects, and Services that reach outside", func() {
+		n := created(team("bounds-objects", func(s *v1alpha1.AcmeNamespaceSpec) { s.Quota = amounts("count/configmaps", "3") }))
+		ns := n.Spec.NamespaceName
+		enforced(ns, "dev", "count/configmaps", "count/services", "services.loadbalancers", "services.nodeports", "requests.storage")
+		Eventually(func() error {
+			return Admin.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, GenerateName: "many-"}})
+		}).Should(forbidden("exceeded quota: dev, requested: count/configmaps=1"))
+		Create(service(ns, "inside", corev1.ServiceTypeClusterIP))
+		Expect(Admin.Create(ctx, service(ns, "balanced", corev1.ServiceTypeLoadBalancer))).To(forbidden("services.loadbalancers=1"))
+		Expect(Admin.Create(ctx, service(ns, "at-nodes", corev1.ServiceTypeNodePort))).To(forbidden("services.nodeports=1"))
+		Expect(Admin.Create(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "huge"}, Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources:   corev1.VolumeResourceRequirements{Requests: amounts("storage", "51Gi")},
+		}})).To(forbidden("requests.storage=51Gi"))
+	})
+
+	It("priority classes as its DeploymentTier says", func() {
+		for _, name := range []string{"bounds-batch", "bounds-web"} {
+			class := Create(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: 1})
+			DeferCleanup(func() { Remove(class) })
+		}
+		tier := Create(tierObject("stg", v1alpha1.DeploymentTierSpec{PriorityClasses: &[]string{"bounds-batch"}}))
+		DeferCleanup(func() { Remove(tier) })
+		ns := created(team("bounds-classes", ofTier("stg"))).Spec.NamespaceName
+		enforced(ns, "priority-classes-not-allowed", "pods")
+		enforced(ns, "stg", "pods", "requests.ephemeral-storage", "limits.ephemeral-storage", "count/pods")
+		for class, allowed := range map[string]bool{"": true, "bounds-batch": true, "bounds-web": false, "system-node-critical": false} {
+			p := pod(ns, "p-"+class+"x")
+			p.Spec.PriorityClassName = class
+			check := Succeed()
+			if !allowed {
+				check = forbidden("exceeded quota: priority-classes-not-allowed")
+			}
+			Expect(Admin.Create(ctx, p)).To(check, class)
+		}
+	})
+
+	It("says which pods violate a stricter tier, stops none of them, and no longer says so once they are gone", func() {
+		n := created(team("bounds-stricter"))
+		ns := n.Spec.NamespaceName
+		enforced(ns, "dev", "pods", "count/pods")
+		loose := pod(ns, "loose")
+		loose.Spec.SecurityContext, loose.Spec.Containers[0].SecurityContext = nil, nil
+		Create(loose)
+		Change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.DeploymentTier = "stg" })
+		const insecure = "1 pod(s) violate the Pod Security level restricted (loose); they continue to run, and cannot be started again"
+		Eventually(Ready(n)).Should(Equal("True TierViolated"))
+		Expect(Message(n, "Composed")).To(HaveSuffix(insecure))
+		Eventually(EventsOf(n)).Should(ContainElement(And(ContainSubstring("TierViolated"), ContainSubstring(insecure))))
+		Expect(Reload(loose)).To(Succeed())
+		Expect(loose.DeletionTimestamp).To(BeNil())
+
+		Remove(loose, client.GracePeriodSeconds(0))
+		AwaitReady(n)
+		Expect(Message(n, "Composed")).To(HaveSuffix("with the Pod Security level restricted, which all pods meet"))
+	})
+
+	It("says what uses more than a smaller quota allows", func() {
+		n := created(team("bounds-smaller"))
+		enforced(n.Spec.NamespaceName, "dev", "pods", "count/pods")
+		Create(pod(n.Spec.NamespaceName, "one"))
+		Eventually(func() bool { _ = Reload(n); return n.Status.Quota != nil && n.Status.Quota.Used.Pods().Value() == 1 }).Should(BeTrue())
+		Change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.Quota = amounts("pods", "0") })
+		Eventually(Ready(n)).Should(Equal("True TierViolated"))
+		Expect(Message(n, "Composed")).To(HaveSuffix("pods: the limit is 0 and 1 is in use; nothing is stopped, and nothing more can be started"))
+	})
+
+	It("labels that other software relies on are reserved by the configuration", func() {
+		n := team("bounds-labels", func(s *v1alpha1.AcmeNamespaceSpec) {
+			s.Labels = map[string]v1alpha1.LabelValue{"openshift.io/run-level": "0"}
+		})
+		Create(n)
+		Eventually(Ready(n)).Should(Equal("False LabelReserved"))
+		Expect(Message(n, "Admitted")).To(HavePrefix(`labels[openshift.io/run-level] is reserved (by "openshift.io")`))
+		Expect(Gone(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: n.Spec.NamespaceName}})()).To(Succeed())
+	})
+})
+
+var _ = Describe("The condition Protected", Ordered, ContinueOnFailure, func() {
+	const name = "platform-operator-guard-rails"
+	var n *v1alpha1.AcmeNamespace
+	BeforeAll(func() {
+		StartOperator(Configured("acmeNamespace: {policyInterval: 100ms}"))
+		n = created(team("guarded"))
+	})
+	metric := func() float64 { return Metric("platform_operator_guardrails_protected") }
+	lacking := func(what string) {
+		GinkgoHelper()
+		Eventually(func(g Gomega) {
+			g.Expect(Condition(n, "Protected")()).To(Equal("False PolicyMissing"))
+			g.Expect(Message(n, "Protected")).To(And(HavePrefix(what+": guardrails are repaired"),
+				HaveSuffix("kubectl apply --server-side -k https://github.com/acme/platform-operator/config/tenancy/policy")))
+		}).Should(Succeed())
+		Expect(Ready(n)()).To(Equal("True Ready"))
+		Eventually(metric).Should(BeEquivalentTo(0))
+	}
+	protected := func() {
+		GinkgoHelper()
+		Eventually(Condition(n, "Protected")).Should(Equal("True Done"))
+		Eventually(metric).Should(BeEquivalentTo(1))
+	}
+
+	It("is True while the policy is in force", protected)
+
+	for _, suffix := range []string{"", "-managed", "-namespaces", "-subjects"} {
+		It(fmt.Sprintf("notices that the binding %q is deleted, set to Audit, and installed again", suffix), func() {
+			binding := in("", name+suffix, &admissionv1.ValidatingAdmissionPolicyBinding{})
+			whole := binding.DeepCopy()
+			whole.ResourceVersion, whole.UID = "", ""
+			DeferCleanup(func() { Expect(testenv.InstallConfig(Plane)).To(Succeed()) })
+			Remove(binding)
+			lacking("the binding of the admission policy " + name + suffix + " is not installed")
+			Create(whole)
+			protected()
+			Patch(whole, `{"spec":{"validationActions":["Audit"]}}`)
+			lacking("the binding " + name + suffix + " of the admission policy " + name + " does not deny")
+			Patch(whole, `{"spec":{"validationActions":["Deny"]}}`)
+			protected()
+		})
+	}
+
+	It("notices that the policy is deleted, or fails open", func() {
+		policy := in("", name, &admissionv1.ValidatingAdmissionPolicy{})
+		whole := policy.DeepCopy()
+		whole.ResourceVersion, whole.UID = "", ""
+		DeferCleanup(func() { Expect(testenv.InstallConfig(Plane)).To(Succeed()) })
+		Patch(policy, `{"spec":{"failurePolicy":"Ignore"}}`)
+		lacking("the admission policy " + name + " has the failurePolicy Ignore")
+		Remove(policy)
+		lacking("the admission policy " + name + " is not installed")
+		Create(whole)
+		protected()
+	})
+
+	It("is Unknown while the operator may not read the policy", func() {
+		role := in("", testenv.OperatorRole, &rbacv1.ClusterRole{})
+		rules := role.DeepCopy().Rules
+		Change(role, func(r *rbacv1.ClusterRole) {
+			r.Rules = slices.DeleteFunc(r.Rules, func(r rbacv1.PolicyRule) bool { return r.APIGroups[0] == "admissionregistration.k8s.io" })
+		})
+		giveBack := func() { Change(role, func(r *rbacv1.ClusterRole) { r.Rules = rules }) }
+		DeferCleanup(giveBack)
+		Eventually(Condition(n, "Protected")).Should(Equal("Unknown PolicyUnknown"))
+		Expect(Ready(n)()).To(Equal("True Ready"))
+		Eventually(metric).Should(BeEquivalentTo(-1))
+		giveBack()
+		protected()
+	})
+})

@@ -1,0 +1,194 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package acmenamespace
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/names"
+	"github.com/acme/platform-operator/internal/tenancy"
+)
+
+// policyName is the name of the guardrail policy of config/policy in every installation.
+const policyName = names.Operator + "-guard-rails"
+
+// policyBindings are the bindings of the policy.
+var policyBindings = []string{policyName, policyName + "-managed", policyName + "-namespaces", policyName + "-subjects"}
+
+// installPolicy is how the policy is installed where the operator was not installed with kustomize.
+const installPolicy = "kubectl apply --server-side -k https://github.com/acme/platform-operator/config/tenancy/policy"
+
+// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingadmissionpolicies,resourceNames=platform-operator-guard-rails,verbs=get
+// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingadmissionpolicybindings,resourceNames=platform-operator-guard-rails;platform-operator-guard-rails-managed;platform-operator-guard-rails-namespaces;platform-operator-guard-rails-subjects,verbs=get
+
+// protection knows whether the guardrail policy is in force. It asks the API server when it is first needed, and then from
+// time to time, whatever the number of AcmeNamespaces.
+type protection struct {
+	live, cached client.Reader
+	waker        *engine.Waker
+	interval     time.Duration
+
+	mu    sync.Mutex
+	asked bool
+	last  finding
+}
+
+// finding is what is known of the policy: in force, lacking something, or not known.
+type finding struct {
+	lacks string
+	err   error
+}
+
+func (f finding) outcome() engine.Outcome {
+	switch {
+	case f.err != nil:
+		return engine.Uncertain(0, tenancy.ReasonPolicyUnknown, fmt.Sprintf(
+			"the operator cannot read the admission policy %s, and does not know whether guardrails are protected; "+
+				"it needs the verb get on the policy and its bindings, as in its ClusterRole", policyName))
+	case f.lacks != "":
+		return engine.Lacking(tenancy.ReasonPolicyMissing, fmt.Sprintf(
+			"%s: guardrails are repaired when they are changed, but not protected from change, and marks of the operator can be forged; "+
+				"an administrator of the cluster installs it with: %s", f.lacks, installPolicy))
+	default:
+		return engine.Done()
+	}
+}
+
+// find is what is known of the policy, asked for when nobody has asked yet.
+func (p *protection) find(ctx context.Context) finding {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.asked {
+		p.last, p.asked = p.ask(ctx), true
+	}
+	return p.last
+}
+
+// ask reads the policy and its bindings.
+func (p *protection) ask(ctx context.Context) finding {
+	policy := &admissionv1.ValidatingAdmissionPolicy{}
+	if f, found := p.read(ctx, policyName, policy); !found {
+		return f
+	}
+	if f := policy.Spec.FailurePolicy; f != nil && *f == admissionv1.Ignore {
+		return finding{lacks: fmt.Sprintf("the admission policy %s has the failurePolicy Ignore", policyName)}
+	}
+	for _, name := range policyBindings {
+		binding := &admissionv1.ValidatingAdmissionPolicyBinding{}
+		if f, found := p.read(ctx, name, binding); !found {
+			return f
+		}
+		if binding.Spec.PolicyName != policyName || !slices.Contains(binding.Spec.ValidationActions, admissionv1.Deny) {
+			return finding{lacks: fmt.Sprintf("the binding %s of the admission policy %s does not deny", name, policyName)}
+		}
+	}
+	return finding{}
+}
+
+func (p *protection) read(ctx context.Context, name string, o client.Object) (finding, bool) {
+	err := p.live.Get(ctx, client.ObjectKey{Name: name}, o)
+	switch {
+	case apierrors.IsNotFound(err):
+		return missing(o, name), false
+	case err != nil:
+		return finding{err: err}, false
+	default:
+		return finding{}, true
+	}
+}
+
+func missing(o client.Object, name string) finding {
+	what := "admission policy "
+	if _, binding := o.(*admissionv1.ValidatingAdmissionPolicyBinding); binding {
+		what = "binding of the admission policy "
+	}
+	return finding{lacks: "the " + what + name + " is not installed"}
+}
+
+// Start implements manager.Runnable: it looks after the policy for as long as the operator leads, and has all
+// AcmeNamespaces run when the answer changes.
+func (p *protection) Start(ctx context.Context) error {
+	for {
+		before := p.find(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(p.interval):
+		}
+		now := p.ask(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		p.mu.Lock()
+		p.last = now
+		p.mu.Unlock()
+		if now.lacks == before.lacks && (now.err == nil) == (before.err == nil) {
+			continue
+		}
+		ctrl.LoggerFrom(ctx).Info("The guardrail policy has changed", "protects", now == finding{}, "lacks", now.lacks, "error", now.err)
+		p.wake(ctx)
+	}
+}
+
+func (p *protection) wake(ctx context.Context) {
+	list := &v1alpha1.AcmeNamespaceList{}
+	if err := p.cached.List(ctx, list, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Cannot list the AcmeNamespaces that the guardrail policy is for")
+		return
+	}
+	for _, n := range list.Items {
+		p.waker.Wake(ctx, client.ObjectKeyFromObject(&n))
+	}
+}
+
+var protectedMetric = prometheus.NewDesc("platform_operator_guardrails_protected",
+	"1 while the guardrail policy is in force, 0 while it is missing or does not deny, -1 while that is not known.", nil, nil)
+
+// Describe implements prometheus.Collector.
+func (p *protection) Describe(ch chan<- *prometheus.Desc) { ch <- protectedMetric }
+
+// Collect implements prometheus.Collector.
+func (p *protection) Collect(ch chan<- prometheus.Metric) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	value := 1.0
+	switch {
+	case !p.asked || p.last.err != nil:
+		value = -1
+	case p.last.lacks != "":
+		value = 0
+	}
+	ch <- prometheus.MustNewConstMetric(protectedMetric, prometheus.GaugeValue, value)
+}
+
+// checkProtected shows whether the guardrail policy is in force. Without it the namespace works, so that Ready does not
+// follow.
+func (r *run) checkProtected(ctx context.Context) (engine.Outcome, error) {
+	return r.protection.find(ctx).outcome(), nil
+}

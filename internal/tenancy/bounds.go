@@ -1,0 +1,113 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package tenancy
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
+)
+
+// PriorityQuotaName is the name of the ResourceQuota that admits no pod of a priority class which is not allowed: the
+// API server names the quota that a pod exceeds.
+const PriorityQuotaName = "priority-classes-not-allowed"
+
+// systemPriorityClasses are Kubernetes' own: their pods preempt those of everybody else.
+var systemPriorityClasses = []string{"system-cluster-critical", "system-node-critical"}
+
+// objectBounds are how many objects of a type a namespace of the tier dev may hold; stg may hold objectsStg times as
+// many, prod objectsProd times. What tenants cannot create is not counted, so that the operator's own is never refused.
+var objectBounds = map[corev1.ResourceName]int64{
+	"count/configmaps":                             50,
+	"count/configwatchers.autoreboot.acme.com":     20,
+	"count/controllerrevisions.apps":               150,
+	"count/cronjobs.batch":                         20,
+	"count/crontabs.batch.acme.com":                20,
+	"count/daemonsets.apps":                        5,
+	"count/deployments.apps":                       20,
+	"count/horizontalpodautoscalers.autoscaling":   20,
+	"count/ingresses.networking.k8s.io":            20,
+	"count/jobs.batch":                             100,
+	"count/leases.coordination.k8s.io":             20,
+	"count/persistentvolumeclaims":                 10,
+	"count/poddisruptionbudgets.policy":            20,
+	"count/pods":                                   100, // with those that have ended
+	"count/rebootpolicies.autoreboot.acme.com":     20,
+	"count/replicasets.apps":                       250, // a Deployment keeps ten old ones
+	"count/replicationcontrollers":                 10,
+	"count/rolebindings.rbac.authorization.k8s.io": 50,
+	"count/roles.rbac.authorization.k8s.io":        50,
+	"count/secrets":                                50,
+	"count/serviceaccounts":                        20,
+	"count/services":                               20,
+	"count/statefulsets.apps":                      10,
+}
+
+const (
+	objectsStg  = 4
+	objectsProd = 10
+)
+
+// amountBounds are the bounds of what is not simply counted. A Service of type LoadBalancer takes a node port for each of
+// its ports, unless it sets allocateLoadBalancerNodePorts to false.
+var amountBounds = map[common.TierName]map[corev1.ResourceName]string{
+	common.TierDev: {
+		"services.loadbalancers": "0", "services.nodeports": "0", "requests.storage": "50Gi",
+		"requests.ephemeral-storage": "10Gi", "limits.ephemeral-storage": "40Gi",
+	},
+	common.TierStg: {
+		"services.loadbalancers": "2", "services.nodeports": "10", "requests.storage": "500Gi",
+		"requests.ephemeral-storage": "50Gi", "limits.ephemeral-storage": "200Gi",
+	},
+	common.TierProd: {
+		"services.loadbalancers": "5", "services.nodeports": "25", "requests.storage": "5Ti",
+		"requests.ephemeral-storage": "200Gi", "limits.ephemeral-storage": "800Gi",
+	},
+}
+
+// bound adds the bounds of a built-in tier to its quota.
+func bound(quota corev1.ResourceList, name common.TierName) {
+	times := map[common.TierName]int64{common.TierDev: 1, common.TierStg: objectsStg, common.TierProd: objectsProd}[name]
+	for r, n := range objectBounds {
+		quota[r] = *resource.NewQuantity(n*times, resource.DecimalSI)
+	}
+	for r, amount := range amountBounds[name] {
+		quota[r] = resource.MustParse(amount)
+	}
+}
+
+// withEphemeralStorage are the limits of containers with defaults of ephemeral storage, where they say nothing about
+// it: a quota that counts it would else refuse plain pods.
+func (t Tier) withEphemeralStorage() Tier {
+	const r = corev1.ResourceEphemeralStorage
+	for _, list := range []corev1.ResourceList{t.Limits.Default, t.Limits.DefaultRequest, t.Limits.Max} {
+		if _, said := list[r]; said {
+			return t
+		}
+	}
+	with := func(list corev1.ResourceList, amount string) corev1.ResourceList {
+		list = list.DeepCopy()
+		if list == nil {
+			list = corev1.ResourceList{}
+		}
+		list[r] = resource.MustParse(amount)
+		return list
+	}
+	t.Limits.Default, t.Limits.DefaultRequest = with(t.Limits.Default, "1Gi"), with(t.Limits.DefaultRequest, "256Mi")
+	return t
+}

@@ -1,0 +1,162 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package tenancy_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+	"github.com/acme/platform-operator/internal/tenancy"
+)
+
+// What an administrator may create is bounded in every tier.
+func TestWhatAdministratorsCreateIsBounded(t *testing.T) {
+	for _, name := range []common.TierName{"dev", "stg", "prod"} {
+		tier := builtIn(t, name)
+		for _, rule := range tenancy.AdminRules() {
+			for _, res := range rule.Resources {
+				if !slices.Contains(rule.Verbs, "create") || strings.Contains(res, "/") || res == "localsubjectaccessreviews" {
+					continue
+				}
+				key := "count/" + res
+				if rule.APIGroups[0] != "" {
+					key += "." + rule.APIGroups[0]
+				}
+				if _, bounded := tier.Quota[corev1.ResourceName(key)]; !bounded {
+					t.Errorf("%s: the administrator may create any number of %s", name, key)
+				}
+			}
+		}
+		for _, key := range []corev1.ResourceName{
+			"services.loadbalancers", "services.nodeports", "requests.storage", "requests.ephemeral-storage", "limits.ephemeral-storage",
+			"count/controllerrevisions.apps",
+		} {
+			if _, bounded := tier.Quota[key]; !bounded {
+				t.Errorf("%s: %s is not bounded", name, key)
+			}
+		}
+	}
+}
+
+// As many plain pods as the quota admits find room in its other amounts.
+func TestPlainPodsFitTheirTier(t *testing.T) {
+	for _, name := range []common.TierName{"dev", "stg", "prod"} {
+		tier := builtIn(t, name)
+		pods := tier.Quota.Pods().Value()
+		for quota, each := range map[corev1.ResourceName]int64{
+			"cpu": tier.Limits.DefaultRequest.Cpu().MilliValue(), "memory": tier.Limits.DefaultRequest.Memory().MilliValue(),
+			"requests.ephemeral-storage": tier.Limits.DefaultRequest.StorageEphemeral().MilliValue(),
+			"limits.ephemeral-storage":   tier.Limits.Default.StorageEphemeral().MilliValue(),
+		} {
+			most := tier.Quota[quota]
+			if pods*each > most.MilliValue() {
+				t.Errorf("%s: %d pods need more %s than %s", name, pods, quota, &most)
+			}
+		}
+	}
+}
+
+// The page has a row for every bound, with its three amounts.
+func TestThePageTellsEveryBound(t *testing.T) {
+	page, err := os.ReadFile("../../docs/kinds/deploymenttier.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dev, stg, prod := builtIn(t, "dev"), builtIn(t, "stg"), builtIn(t, "prod")
+	for name, d := range dev.Quota {
+		s, p := stg.Quota[name], prod.Quota[name]
+		if row := fmt.Sprintf("| `%s` | %s | %s | %s |", name, &d, &s, &p); !strings.Contains(string(page), row) {
+			t.Errorf("docs/kinds/deploymenttier.md lacks the row\n%s", row)
+		}
+	}
+}
+
+func TestForbiddenPriorities(t *testing.T) {
+	for _, tc := range []struct {
+		reason  string
+		allowed []string
+		want    string
+	}{
+		{"the system's own, unless told otherwise", nil, "[{PriorityClass In [system-cluster-critical system-node-critical]}]"},
+		{"all but some", []string{"batch", "web"}, "[{PriorityClass Exists []} {PriorityClass NotIn [batch web]}]"},
+		{"all", []string{}, "[{PriorityClass Exists []}]"},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			if got := fmt.Sprint(tenancy.Tier{PriorityClasses: tc.allowed}.ForbiddenPriorities()); got != tc.want {
+				t.Errorf("%s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestReservedLabels(t *testing.T) {
+	reserved := []string{"openshift.io", "admission.gatekeeper.sh/ignore", "istio-injection"}
+	for key, free := range map[string]bool{
+		"openshift.io/run-level": false, "security.openshift.io/scc.podSecurityLabelSync": false, "notopenshift.io/x": true,
+		"openshift.io": false, "openshift.io.example.com/x": true, "admission.gatekeeper.sh/ignore": false,
+		"admission.gatekeeper.sh/other": true, "x.admission.gatekeeper.sh/ignore": true, "istio-injection": false, "team": true,
+	} {
+		got := tenancy.ReserveLabels(map[string]v1alpha1.LabelValue{"a": "b", key: "x"}, reserved)
+		if (got.Reason == "") != free {
+			t.Errorf("%s: %+v", key, got)
+		}
+		if !free && (got.Reason != "LabelReserved" || !strings.HasPrefix(got.Message, "labels["+key+"] is reserved (by ")) {
+			t.Errorf("%s: %+v", key, got)
+		}
+	}
+}
+
+func TestInsecurePods(t *testing.T) {
+	yes := true
+	pod := func(name string, privileged *bool, phase corev1.PodPhase) corev1.Pod {
+		p := corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", SecurityContext: &corev1.SecurityContext{Privileged: privileged}}}}}
+		p.Name, p.Status.Phase = name, phase
+		return p
+	}
+	plain, privileged := pod("plain", nil, corev1.PodRunning), pod("root", &yes, corev1.PodRunning)
+	many := []corev1.Pod{plain}
+	for i := range 7 {
+		many = append(many, pod(fmt.Sprintf("p%d", 6-i), &yes, corev1.PodPending))
+	}
+	for _, tc := range []struct {
+		reason string
+		level  v1alpha1.PodSecurityLevel
+		pods   []corev1.Pod
+		want   string
+	}{
+		{"nothing there", "restricted", nil, ""},
+		{"a plain pod", "baseline", []corev1.Pod{plain}, ""},
+		{"a plain pod under restricted", "restricted", []corev1.Pod{plain}, "1 pod(s) violate the Pod Security level restricted (plain); they continue to run, and cannot be started again"},
+		{"a privileged pod", "baseline", []corev1.Pod{plain, privileged}, "1 pod(s) violate the Pod Security level baseline (root); they continue to run, and cannot be started again"},
+		{"anything goes", "privileged", []corev1.Pod{privileged}, ""},
+		{"those that have ended", "baseline", []corev1.Pod{pod("a", &yes, corev1.PodSucceeded), pod("b", &yes, corev1.PodFailed)}, ""},
+		{"many", "baseline", many, "7 pod(s) violate the Pod Security level baseline (p0, p1, p2, p3, p4, …); they continue to run, and cannot be started again"},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			if got, err := tenancy.InsecurePods(tc.level, tc.pods); err != nil || got != tc.want {
+				t.Errorf("%q, %v; want %q", got, err, tc.want)
+			}
+		})
+	}
+}
