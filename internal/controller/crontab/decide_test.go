@@ -103,6 +103,7 @@ func TestSlots(t *testing.T) {
 
 // TestEdits changes the rules of a ledger: nothing is made up for, and what waited does not run any more.
 func TestEdits(t *testing.T) {
+	short := schedule.Jitter("uid", 20*time.Minute)
 	for _, tc := range []struct {
 		reason       string
 		now          string
@@ -117,6 +118,13 @@ func TestEdits(t *testing.T) {
 		{"suspended", "12:45:10", nil, suspended, "until 12:45:10"},
 		{"resumed after half a year", "2027-09-01 12:45:10", suspended, func(c *v1alpha1.CronTab) { c.Spec.Suspend = false }, "until 12:45:10"},
 		{"suspended with a queue", "12:45:10", queue(time.Date(2027, 3, 1, 12, 10, 0, 0, time.UTC)), suspended, "skip 1210, until 12:45:10"},
+		{"a jitter that is removed", "12:45:10", jitter(24 * time.Hour), func(c *v1alpha1.CronTab) { c.Spec.Jitter = nil }, "until 12:45:10"},
+		{"a jitter that is removed, with runs waiting", "12:45:10", both(jitter(24*time.Hour), queue(time.Date(2027, 3, 1, 12, 10, 0, 0, time.UTC))),
+			func(c *v1alpha1.CronTab) { c.Spec.Jitter = nil }, "skip 1210, until 12:45:10"},
+		{"a jitter that becomes shorter: what is due later is run", "12:45:10", jitter(24 * time.Hour), jitter(20 * time.Minute),
+			"until " + instant(t, "12:45:10").Add(-short).Format("15:04:05")},
+		{"what was run already is not run again", "12:12:10", jitter(24 * time.Hour), jitter(2 * time.Hour), "until 12:10:00"},
+		{"a jitter that is added only delays", "12:45:10", nil, jitter(2 * time.Hour), "until 12:10:00"},
 		{"another image", "12:45:10", nil, func(c *v1alpha1.CronTab) { c.Spec.Image = "x" }, "start 1240, missed 2, until 12:40:00"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
@@ -161,11 +169,24 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-func TestByHand(t *testing.T) {
-	recorded := func(request, jobName string) change {
-		return func(c *v1alpha1.CronTab) { c.Status.RunNow = &v1alpha1.RunNow{Request: request, Job: jobName} }
+func recorded(request, jobName string) change {
+	return func(c *v1alpha1.CronTab) { c.Status.RunNow = &v1alpha1.RunNow{Request: request, Job: jobName} }
+}
+
+// waiting has requests that wait, of which the last one is recorded as such.
+func waiting(all ...string) change {
+	return func(c *v1alpha1.CronTab) {
+		for _, request := range all {
+			c.Status.Requests = append(c.Status.Requests, v1alpha1.RunNow{Request: request, By: "who asked for " + request})
+		}
+		c.Status.RunNow = c.Status.Requests[len(all)-1].DeepCopy()
 	}
+}
+
+func TestByHand(t *testing.T) {
 	one, two := jobOfRequest("t", "one"), jobOfRequest("t", "two")
+	queued := queue(time.Date(2027, 3, 1, 12, 10, 0, 0, time.UTC))
+	ten := strings.Split("1 2 3 4 5 6 7 8 9 10", " ")
 	for _, tc := range []struct {
 		reason string
 		change change
@@ -178,14 +199,29 @@ func TestByHand(t *testing.T) {
 		{"the annotation was taken off", recorded("one", one), nil, "until 12:10:00"},
 		{"asked while suspended", both(asked("one"), suspended), nil, "start " + one + ", until 12:10:00"},
 		{"asked of what never fires", both(asked("one"), never), nil, "start " + one + ", until 12:10:00"},
-		{"Forbid lets it wait", asked("one"), []string{"t-x"}, "request waits, until 12:10:00"},
-		{"Queue lets it wait, ahead of all", all(asked("one"), policy(waits), queue(time.Date(2027, 3, 1, 12, 10, 0, 0, time.UTC))), nil, "start " + one + ", wait 1210, until 12:10:00"},
+		{"Forbid lets it wait", asked("one"), []string{"t-x"}, "one waits, until 12:10:00"},
+		{"Queue lets it wait, ahead of all", all(asked("one"), policy(waits), queued), nil, "start " + one + ", wait 1210, until 12:10:00"},
 		{"Allow starts it", both(asked("one"), policy(allow)), []string{"t-x"}, "start " + one + ", until 12:10:00"},
-		{"Replace makes room for it", both(asked("one"), policy(replace)), []string{"t-202703011210"}, "stop 1210, request waits, until 12:10:00"},
-		{"what waits comes before what is asked now", both(asked("two"), recorded("one", "")), nil, "start " + one + ", until 12:10:00"},
-		{"what waits comes although the annotation is gone", recorded("one", ""), nil, "start " + one + ", until 12:10:00"},
+		{"Replace makes room for it", both(asked("one"), policy(replace)), []string{"t-202703011210"}, "stop 1210, one waits, until 12:10:00"},
+		{"Replace does not stop another one for it", both(asked("two"), policy(replace)), []string{one}, "two waits, until 12:10:00"},
+		{"Replace does not stop it for a slot that waited", all(recorded("one", one), policy(replace), queued), []string{one}, "wait 1210, until 12:10:00"},
 		{"what was made and not recorded", asked("one"), []string{one}, "start " + one + ", until 12:10:00"},
 		{"the same under Replace", both(asked("one"), policy(replace)), []string{one}, "start " + one + ", until 12:10:00"},
+
+		{"a second waits behind the first", both(asked("two"), waiting("one")), []string{"t-x"}, "one waits, two waits, until 12:10:00"},
+		{"a third behind both", both(asked("three"), waiting("one", "two")), []string{"t-x"}, "one waits, two waits, three waits, until 12:10:00"},
+		{"one after the other", waiting("one", "two"), nil, "start " + one + ", two waits, until 12:10:00"},
+		{"the annotation is gone", waiting("one"), nil, "start " + one + ", until 12:10:00"},
+		{"one that waits is asked for again", both(asked("one"), waiting("one", "two")), []string{"t-x"}, "one waits, two waits, until 12:10:00"},
+		{"all at once when the policy becomes Allow", both(waiting("one", "two"), policy(allow)), []string{"t-x"}, "start " + one + ", start " + two + ", until 12:10:00"},
+		{"ten wait", waiting(ten...), []string{"t-x"}, strings.Join(ten, " waits, ") + " waits, until 12:10:00"},
+		{"an eleventh does not", both(asked("11"), waiting(ten...)), []string{"t-x"}, strings.Join(ten, " waits, ") + " waits, 11 dropped, until 12:10:00"},
+		{"one that was dropped is not asked anew", both(asked("one"), func(c *v1alpha1.CronTab) {
+			c.Status.RunNow = &v1alpha1.RunNow{Request: "one", Dropped: "so"}
+		}), nil, "until 12:10:00"},
+
+		{"what 0.1.0 let wait comes before what is asked now", both(asked("two"), recorded("one", "")), nil, "start " + one + ", two waits, until 12:10:00"},
+		{"what 0.1.0 let wait comes although the annotation is gone", recorded("one", ""), nil, "start " + one + ", until 12:10:00"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			d := newScene(t, "12:15:00", "12:10:00", tc.change).going(t, tc.going...).decide(t)
@@ -193,6 +229,85 @@ func TestByHand(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestTakenName has a Job of somebody else where that of a request would be.
+func TestTakenName(t *testing.T) {
+	two := jobOfRequest("t", "two")
+	for _, tc := range []struct {
+		reason, now string
+		change      change
+		want        string
+	}{
+		{"the schedule goes on", "12:20:00", asked("one"), "start 1220, one dropped, until 12:20:00"},
+		{"so does the next request", "12:15:00", waiting("one", "two"), "start " + two + ", one dropped, until 12:10:00"},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			s := newScene(t, tc.now, "12:10:00", tc.change)
+			s.taken = []string{"one"}
+			d := s.decide(t)
+			if diff := cmp.Diff(tc.want, told(d)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if why := d.dropped[0].why; !strings.Contains(why, jobOfRequest("t", "one")) || !strings.Contains(why, "another value") {
+				t.Errorf("it is dropped because %q", why)
+			}
+		})
+	}
+}
+
+// TestRecordRequests follows requests through the status.
+func TestRecordRequests(t *testing.T) {
+	text := func(r v1alpha1.RunNow) string {
+		return strings.TrimSuffix(strings.TrimSpace(r.Request+" by "+r.By)+", "+r.Job+r.Dropped, ", ")
+	}
+	one := jobOfRequest("t", "one")
+	fresh := &v1alpha1.RunNow{Request: "new", By: "sam"}
+	for _, tc := range []struct {
+		reason string
+		change change
+		d      decision
+		asked  *v1alpha1.RunNow
+		want   string
+	}{
+		{"started", func(*v1alpha1.CronTab) {}, decision{starts: []start{{job: "j", request: "new"}}}, fresh, "last new by sam, j"},
+		{"waits", recorded("one", one), decision{waiting: []string{"new"}}, fresh, "new by sam; last new by sam"},
+		{"waits behind another", waiting("one"), decision{waiting: []string{"one", "new"}}, fresh, "one by who asked for one; new by sam; last new by sam"},
+		{"dropped", recorded("one", one), decision{dropped: []dropped{{"new", "so"}}}, fresh, "last new by sam, so"},
+		{"an earlier one starts", waiting("one", "two"), decision{waiting: []string{"two"}, starts: []start{{job: one, request: "one"}}}, nil,
+			"two by who asked for two; last two by who asked for two"},
+		{"the last one starts", waiting("one"), decision{starts: []start{{job: one, request: "one"}}}, nil, "last one by who asked for one, " + one},
+		{"what 0.1.0 let wait", recorded("one", ""), decision{waiting: []string{"one", "new"}}, fresh, "one by; new by sam; last new by sam"},
+		{"a start by the schedule", recorded("one", one), decision{starts: []start{{job: "t-202703011210"}}}, nil, "last one by, " + one},
+		{"somebody emptied the record", func(*v1alpha1.CronTab) {}, decision{waiting: []string{"x"}}, nil, "x by"},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			status := newScene(t, "12:15:00", "12:10:00", tc.change).tab.Status
+			recordRequests(&status, tc.d, tc.asked)
+			var got []string
+			for _, r := range status.Requests {
+				got = append(got, text(r))
+			}
+			if status.RunNow != nil {
+				got = append(got, "last "+text(*status.RunNow))
+			}
+			if diff := cmp.Diff(tc.want, strings.Join(got, "; ")); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestPostponed shows that a decision that could not be carried out loses no request, and settles no slot.
+func TestPostponed(t *testing.T) {
+	s := newScene(t, "12:20:00", "12:10:00", both(asked("two"), waiting("one")))
+	d := postponed(s.tab.Status.Ledger, s.decide(t))
+	if got, want := told(d), "one waits, two waits, until 12:10:00"; got != want || d.asked != "two" || len(d.next) == 0 {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if d := postponed(nil, s.decide(t)); !d.ledger.SettledUntil.IsZero() {
+		t.Errorf("a ledger %v is opened", d.ledger)
 	}
 }
 

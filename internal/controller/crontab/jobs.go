@@ -36,7 +36,7 @@ import (
 // look takes in all runs that there are. One that goes on according to the status and that the cache does not show is
 // looked for on the API server: the cache may be late, and a run that goes on must not be taken for gone.
 func (r *run) look(ctx context.Context) error {
-	r.view = view{now: r.Clock.Now(), tab: r.Obj.DeepCopy(), schedule: r.schedule}
+	r.view = view{now: r.Clock.Now(), tab: r.Obj.DeepCopy()}
 	r.live = map[string]*batchv1.Job{}
 	if err := r.EachOwned(ctx, func(o client.Object) error {
 		r.add(o.(*batchv1.Job))
@@ -62,21 +62,24 @@ func (r *run) look(ctx context.Context) error {
 }
 
 func (r *run) add(live *batchv1.Job) {
-	r.live[live.Name] = live
-	r.view.jobs = append(r.view.jobs, observed(live))
+	if slot, ok := runOf(r.Obj.Name, live.Name); ok {
+		r.live[live.Name] = live
+		r.view.jobs = append(r.view.jobs, observed(live, slot))
+	}
 }
 
 // observed is what matters of a Job.
-func observed(live *batchv1.Job) job {
+func observed(live *batchv1.Job, slot time.Time) job {
 	j := job{
-		name: live.Name, started: live.CreationTimestamp.Time, outcome: v1alpha1.OutcomeRunning,
-		deleting: !live.DeletionTimestamp.IsZero(), pods: 1,
+		name: live.Name, slot: slot, started: live.CreationTimestamp.Time, outcome: v1alpha1.OutcomeRunning,
+		deleting: !live.DeletionTimestamp.IsZero(), pods: 1, ever: everMade(live.Status), begun: live.Status.Ready != nil && *live.Status.Ready > 0 ||
+			live.Status.Succeeded+live.Status.Failed > 0,
 	}
 	if live.Spec.Parallelism != nil {
 		j.pods = *live.Spec.Parallelism
 	}
-	if slot, err := time.Parse(time.RFC3339, live.Annotations[AnnotationSlot]); err == nil {
-		j.slot = slot
+	if live.Status.StartTime != nil {
+		j.taken = live.Status.StartTime.Time
 	}
 	for _, c := range live.Status.Conditions {
 		switch {
@@ -97,13 +100,19 @@ func (r *run) stop(ctx context.Context, name string) error {
 
 // prune deletes ended runs that are not kept any more, with their pods.
 func (r *run) prune(ctx context.Context) (engine.Outcome, error) {
+	again, err := r.discardOld(ctx)
+	return engine.Done().Due(again), err
+}
+
+// discardOld deletes the runs that are not kept any more, and gives the time when the next of the others is too old.
+func (r *run) discardOld(ctx context.Context) (again time.Time, err error) {
 	gone, again := prunable(r.view)
 	for _, name := range gone {
 		if err := r.Discard(ctx, r.live[name].DeepCopy(), metav1.DeletePropagationBackground); err != nil {
-			return engine.Outcome{}, err
+			return time.Time{}, err
 		}
 	}
-	return engine.Done().Due(again), nil
+	return again, nil
 }
 
 // Finalize is what happens between the deletion of a CronTab and its disappearance.

@@ -1,0 +1,85 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package crontab
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
+	"github.com/acme/platform-operator/internal/engine"
+)
+
+const (
+	// podsAppear is how long after its start a run has all its pods, unless something rejects them.
+	podsAppear = time.Minute
+	// podsStart is how long after its start one of its pods is running, unless something is in the way.
+	podsStart = 5 * time.Minute
+)
+
+// everMade counts the pods that a Job has, or had.
+func everMade(s batchv1.JobStatus) int32 {
+	n := s.Active + s.Succeeded + s.Failed
+	if s.Terminating != nil {
+		n += *s.Terminating
+	}
+	if u := s.UncountedTerminatedPods; u != nil {
+		n += int32(len(u.Succeeded) + len(u.Failed)) //nolint:gosec // There are few.
+	}
+	return n
+}
+
+// stuck is the first of the runs in progress whose pods do not come or do not start, as a reason and a message for the
+// reader; without one, again is when to look again.
+func stuck(v view) (reason, message string, again time.Time) {
+	for _, j := range v.jobs {
+		if j.outcome != v1alpha1.OutcomeRunning || j.deleting || j.taken.IsZero() {
+			continue
+		}
+		limit := podsStart
+		if j.ever < j.pods {
+			limit = podsAppear
+		} else if j.begun {
+			continue
+		}
+		switch at := j.taken.Add(limit); {
+		case v.now.Before(at):
+			again = sooner(again, at)
+		case j.ever < j.pods:
+			return ReasonPodsMissing, fmt.Sprintf("the run %s has %d of %d pods %s after its start: they are rejected, for instance because of "+
+				"Pod Security, a quota or a missing ServiceAccount. \"kubectl describe job %s -n %s\" shows why",
+				j.name, j.ever, j.pods, limit, j.name, v.tab.Namespace), time.Time{}
+		default:
+			return ReasonPodsNotStarting, fmt.Sprintf("no pod of the run %s is running %s after its start: for instance, the image cannot be "+
+				"pulled, or no node has room. \"kubectl describe pods -l job-name=%s -n %s\" shows why",
+				j.name, limit, j.name, v.tab.Namespace), time.Time{}
+		}
+	}
+	return "", "", again
+}
+
+// checkPods reports pods that cannot exist or cannot start. The Job goes on trying; its status wakes the CronTab.
+func (r *run) checkPods(context.Context) (engine.Outcome, error) {
+	reason, message, again := stuck(r.view)
+	if reason != "" {
+		return engine.Wait(0, reason, message), nil
+	}
+	return engine.Done().Due(again), nil
+}
