@@ -21,14 +21,11 @@ import (
 	"slices"
 
 	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
+	"github.com/acme/platform-operator/internal/names"
 )
 
-const (
-	// maxWaiting is how many requests for runs by hand wait at most.
-	maxWaiting = 10
-	// maxRequest is the longest value of the annotation that is recorded unchanged.
-	maxRequest = 128
-)
+// maxWaiting is how many requests for runs by hand wait at most.
+const maxWaiting = 10
 
 // dropped is a request that is not run, and why.
 type dropped struct{ request, why string }
@@ -78,19 +75,11 @@ func waitingRequests(tab *v1alpha1.CronTab) []string {
 
 // newRequest is the annotation's request, unless the status has it already.
 func newRequest(tab *v1alpha1.CronTab) string {
-	asked := requestOf(tab.Annotations[AnnotationRunNow])
+	asked := names.Request(tab.Annotations[names.AnnotationRunNow])
 	if last := tab.Status.RunNow; last != nil && last.Request == asked || slices.Contains(waitingRequests(tab), asked) {
 		return ""
 	}
 	return asked
-}
-
-// requestOf shortens what is too long for a record.
-func requestOf(value string) string {
-	if len(value) <= maxRequest {
-		return value
-	}
-	return fmt.Sprintf("%.*s... (%d bytes, %s)", maxRequest/8, value, len(value), digest(value))
 }
 
 // postponed is a decision that could not be carried out: the ledger stays, so that all of it is decided again, and what

@@ -318,14 +318,6 @@ func TestASlotIsSkippedForARunByHand(t *testing.T) {
 	}
 }
 
-func TestLongRequests(t *testing.T) {
-	long := strings.Repeat("ä", 100000)
-	got := requestOf(long)
-	if len(got) > maxRequest || got == requestOf(long+"x") || requestOf("short") != "short" {
-		t.Errorf("requestOf gives %q", got)
-	}
-}
-
 func TestForecast(t *testing.T) {
 	for _, tc := range []struct {
 		reason, now, settled string

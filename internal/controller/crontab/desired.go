@@ -36,9 +36,6 @@ const (
 	LabelCronTab = "batch.acme.com/crontab"
 	// AnnotationSlot is on Jobs and pods of the schedule: the slot that they run for, in UTC.
 	AnnotationSlot = "batch.acme.com/slot"
-	// AnnotationRunNow on a CronTab asks for a run by hand: its value names the request. It is on that run's Job and
-	// pods, too.
-	AnnotationRunNow = "batch.acme.com/run-now"
 
 	slotLayout          = "200601021504"
 	containerName       = "run"
@@ -72,7 +69,7 @@ func selector(tab string) string { return LabelCronTab + "=" + names.Child(tab, 
 // applied: nobody compares it with anything later.
 func desiredJob(tab *v1alpha1.CronTab, st start) *batchv1.Job {
 	labels := map[string]string{LabelCronTab: names.Child(tab.Name, "")}
-	why := map[string]string{AnnotationRunNow: st.request}
+	why := map[string]string{names.AnnotationRunNow: st.request}
 	if !st.slot.IsZero() {
 		why = map[string]string{AnnotationSlot: st.slot.UTC().Format(time.RFC3339)}
 	}

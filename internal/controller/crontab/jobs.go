@@ -32,6 +32,7 @@ import (
 
 	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/names"
 )
 
 // look takes in all runs that there are. One that goes on according to the status and that the cache does not show is
@@ -62,20 +63,16 @@ func (r *run) look(ctx context.Context) error {
 	return nil
 }
 
-// isRun tells whether a Job has the name that follows from what it says it runs for. A copy of one has another name.
+// isRun tells whether an object has the name of a run: a copy of one has another name.
 func isRun(tab *v1alpha1.CronTab, o client.Object) bool {
-	if request, byHand := o.GetAnnotations()[AnnotationRunNow]; byHand {
-		return o.GetName() == jobOfRequest(tab.Name, request)
-	}
-	slot, err := time.Parse(time.RFC3339, o.GetAnnotations()[AnnotationSlot])
-	return err == nil && o.GetName() == jobOf(tab.Name, slot)
+	_, ok := runOf(tab.Name, o.GetName())
+	return ok
 }
 
 func (r *run) add(live *batchv1.Job) {
-	if slot, ok := runOf(r.Obj.Name, live.Name); ok {
-		r.live[live.Name] = live
-		r.view.jobs = append(r.view.jobs, observed(live, slot))
-	}
+	slot, _ := runOf(r.Obj.Name, live.Name)
+	r.live[live.Name] = live
+	r.view.jobs = append(r.view.jobs, observed(live, slot))
 }
 
 // observed is what matters of a Job.
@@ -184,7 +181,7 @@ func requester(fields []metav1.ManagedFieldsEntry, now time.Time) (by string, at
 		if json.Unmarshal(f.FieldsV1.GetRawBytes(), &owned) != nil {
 			continue
 		}
-		if _, sets := owned.Metadata.Annotations["f:"+AnnotationRunNow]; sets {
+		if _, sets := owned.Metadata.Annotations["f:"+names.AnnotationRunNow]; sets {
 			by, at = f.Manager, *f.Time
 		}
 	}

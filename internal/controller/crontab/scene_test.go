@@ -25,6 +25,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
+	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/schedule"
 )
 
@@ -181,7 +182,7 @@ func jitter(d time.Duration) change {
 
 // asked has the annotation that asks for a run by hand.
 func asked(value string) change {
-	return func(c *v1alpha1.CronTab) { c.Annotations = map[string]string{AnnotationRunNow: value} }
+	return func(c *v1alpha1.CronTab) { c.Annotations = map[string]string{names.AnnotationRunNow: value} }
 }
 
 const (
