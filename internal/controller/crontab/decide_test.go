@@ -25,6 +25,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
+	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/schedule"
 )
 
@@ -342,6 +343,30 @@ func TestForecast(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestWakesToTheSecond: a CronTab is looked at again at the very instant of its next run, or after ten minutes.
+func TestWakesToTheSecond(t *testing.T) {
+	for _, tc := range []struct{ reason, now, want string }{
+		{"the next run", "12:15:00", "12:20:00"},
+		{"the first run", "12:09:59", "12:10:00"},
+		{"shortly before", "12:19:59", "12:20:00"},
+		{"at a run", "12:20:00", "12:30:00"},
+	} {
+		s := newScene(t, tc.now, "12:00:00")
+		r := &run{view: s.view(t)}
+		if at := r.next(s.decide(t)); !at.Equal(instant(t, tc.want)) || r.dueAt(engine.Done(), at) != engine.Done().Due(instant(t, tc.want)) {
+			t.Errorf("%s: it is looked at again at %v, want %s", tc.reason, at, tc.want)
+		}
+	}
+	daily := newScene(t, "12:15:00", "12:00:00", func(c *v1alpha1.CronTab) { c.Spec.CronSpec = "0 0 * * *" })
+	r := &run{view: daily.view(t)}
+	if at := r.next(daily.decide(t)); !at.Equal(instant(t, "12:25:00")) {
+		t.Errorf("a clock that is set is noticed at %v", at)
+	}
+	if at := r.next(newScene(t, "12:15:00", "12:00:00", suspended).decide(t)); !at.IsZero() || r.dueAt(engine.Done(), at) != engine.Done() {
+		t.Errorf("what never fires is looked at again at %v", at)
 	}
 }
 
