@@ -17,7 +17,8 @@ limitations under the License.
 // Package crontab reconciles CronTabs: for each slot of a schedule it makes a Job, once, with a name that follows from
 // the slot.
 //
-// It owns these Jobs by owner references, so that they go with their CronTab. A Job that was made is left as it is:
+// It owns these Jobs by owner references, so that they go with their CronTab, and knows them by these and by their names:
+// labels and annotations may be copied and overwritten. A Job that was made is left as it is:
 // it is neither changed nor made again, whatever becomes of it, and deleted only to make room for the next run,
 // when it is no longer kept as history, or with its CronTab. All that has to be known for that is in the status.
 package crontab
@@ -192,10 +193,8 @@ type nameTaken struct{ error }
 
 // carryOut stops and starts runs, and tells whether it has made Jobs.
 func (r *run) carryOut(ctx context.Context, d decision) (made bool, out engine.Outcome, err error) {
-	for _, name := range d.stops {
-		if err := r.stop(ctx, name); err != nil {
-			return made, engine.Outcome{}, err
-		}
+	if err := r.stop(ctx, d.stops...); err != nil {
+		return false, engine.Outcome{}, err
 	}
 	for _, st := range d.starts {
 		if r.live[st.job] != nil {

@@ -19,6 +19,7 @@ package crontab
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -100,9 +101,18 @@ func observed(live *batchv1.Job, slot time.Time) job {
 	return j
 }
 
-// stop stops a run. Its Job stays until the pods are gone, so that what follows does not meet them.
-func (r *run) stop(ctx context.Context, name string) error {
-	return r.Discard(ctx, r.live[name].DeepCopy(), metav1.DeletePropagationForeground)
+// stop stops runs. Their Jobs stay until the pods are gone, so that what follows does not meet them.
+func (r *run) stop(ctx context.Context, names ...string) error {
+	return r.discard(ctx, names, metav1.DeletePropagationForeground)
+}
+
+// discard deletes the Jobs of runs. One that cannot be deleted keeps none of the others.
+func (r *run) discard(ctx context.Context, names []string, propagation metav1.DeletionPropagation) error {
+	var errs []error
+	for _, name := range names {
+		errs = append(errs, r.Discard(ctx, r.live[name].DeepCopy(), propagation))
+	}
+	return errors.Join(errs...)
 }
 
 // prune deletes ended runs that are not kept any more, with their pods.
@@ -114,12 +124,7 @@ func (r *run) prune(ctx context.Context) (engine.Outcome, error) {
 // discardOld deletes the runs that are not kept any more, and gives the time when the next of the others is too old.
 func (r *run) discardOld(ctx context.Context) (again time.Time, err error) {
 	gone, again := prunable(r.view)
-	for _, name := range gone {
-		if err := r.Discard(ctx, r.live[name].DeepCopy(), metav1.DeletePropagationBackground); err != nil {
-			return time.Time{}, err
-		}
-	}
-	return again, nil
+	return again, r.discard(ctx, gone, metav1.DeletePropagationBackground)
 }
 
 // Finalize is what happens between the deletion of a CronTab and its disappearance.
@@ -150,17 +155,18 @@ func (r *run) end(ctx context.Context) (engine.Outcome, error) {
 		r.Log.Info("Gave up waiting for the pods of stopped runs; they go with their Jobs", "runs", len(running))
 		return engine.Done(), nil
 	}
+	var stops []string
 	for _, j := range running {
-		if j.deleting {
-			continue
+		if !j.deleting {
+			stops = append(stops, j.name)
 		}
-		switch err := r.stop(ctx, j.name); {
-		case apierrors.IsConflict(err): // The Job has changed meanwhile.
-			return engine.Outcome{}, err
-		case err != nil:
-			return engine.Outcome{}, engine.Explain(err, ReasonCannotStop, fmt.Sprintf("%v; it is tried again until %s after the "+
-				"deletion, then the Jobs are left to the garbage collector", err, stopFor))
-		}
+	}
+	switch err := r.stop(ctx, stops...); {
+	case apierrors.IsConflict(err): // A Job has changed meanwhile.
+		return engine.Outcome{}, err
+	case err != nil:
+		return engine.Outcome{}, engine.Explain(err, ReasonCannotStop, fmt.Sprintf("%v; it is tried again until %s after the "+
+			"deletion, then the Jobs are left to the garbage collector", err, stopFor))
 	}
 	return engine.Wait(0, ReasonRunsGoingOn, fmt.Sprintf("%d runs are being stopped; this object goes when their pods are gone, "+
 		"or %s after its deletion", len(running), stopFor)).Due(deadline), nil

@@ -135,8 +135,10 @@ var _ = Describe("The runs of a CronTab", Ordered, ContinueOnFailure, func() {
 
 	It("are deleted only as the ones that were seen", func() {
 		c := created(cronTab(with(v1alpha1.ConcurrencyReplace), func(c *v1alpha1.CronTab) { c.Spec.History.Succeeded = new(int32(0)) }))
-		replaced, pruned := job(c, come(c)), job(c, come(c))
-		Eventually(runs(c)).Should(ConsistOf(pruned.Name))
+		replaced := job(c, come(c))
+		second := come(c)
+		Eventually(runs(c)).Should(ConsistOf(second))
+		pruned := job(c, second)
 		end(c, pruned.Name, true)
 		Eventually(jobs).WithArguments(c).Should(BeEmpty())
 		stopped := job(c, come(c))
@@ -149,6 +151,16 @@ var _ = Describe("The runs of a CronTab", Ordered, ContinueOnFailure, func() {
 				Expect(string(d.Body)).To(ContainSubstring(string(j.UID)))
 			}
 		}
+	})
+
+	It("are stopped one like the other when one of them cannot be", func() {
+		c := created(cronTab(with(v1alpha1.ConcurrencyAllow)))
+		first, second := come(c), come(c)
+		fault := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.Method == "DELETE" && w.For(first) && w.For(c.Namespace) }})
+		removeNow(c)
+		Eventually(jobs).WithArguments(c).Should(ConsistOf(first), "%s is stopped", second)
+		fault.Heal()
+		Eventually(Gone(c)).Should(Succeed())
 	})
 
 	It("hold the deletion of their CronTab while they cannot be stopped", func() {

@@ -22,6 +22,8 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
@@ -46,37 +48,64 @@ func everMade(s batchv1.JobStatus) int32 {
 	return n
 }
 
-// stuck is the first of the runs in progress whose pods do not come or do not start, as a reason and a message for the
-// reader; without one, again is when to look again.
+// late tells when a run in progress has too few pods, or none that has ever run; the reason is empty otherwise. Again is
+// when that has to be looked at again.
+func (j job) late(now time.Time) (reason string, again time.Time) {
+	limit := podsStart
+	switch {
+	case j.outcome != v1alpha1.OutcomeRunning || j.deleting || j.taken.IsZero():
+		return "", time.Time{}
+	case j.ever < j.pods:
+		reason, limit = ReasonPodsMissing, podsAppear
+	case !j.begun:
+		reason = ReasonPodsNotStarting
+	default:
+		return "", time.Time{}
+	}
+	if at := j.taken.Add(limit); now.Before(at) {
+		return "", at
+	}
+	return reason, time.Time{}
+}
+
+// stuck is the first run whose pods do not come or do not start, as a reason and a message for the reader; without one,
+// again is when to look again.
 func stuck(v view) (reason, message string, again time.Time) {
 	for _, j := range v.jobs {
-		if j.outcome != v1alpha1.OutcomeRunning || j.deleting || j.taken.IsZero() {
-			continue
-		}
-		limit := podsStart
-		if j.ever < j.pods {
-			limit = podsAppear
-		} else if j.begun {
-			continue
-		}
-		switch at := j.taken.Add(limit); {
-		case v.now.Before(at):
-			again = sooner(again, at)
-		case j.ever < j.pods:
-			return ReasonPodsMissing, fmt.Sprintf("the run %s has %d of %d pods %s after its start: they are rejected, for instance because of "+
+		reason, at := j.late(v.now)
+		switch reason {
+		case ReasonPodsMissing:
+			return reason, fmt.Sprintf("the run %s has %d of %d pods %s after its start: they are rejected, for instance because of "+
 				"Pod Security, a quota or a missing ServiceAccount. \"kubectl describe job %s -n %s\" shows why",
-				j.name, j.ever, j.pods, limit, j.name, v.tab.Namespace), time.Time{}
-		default:
-			return ReasonPodsNotStarting, fmt.Sprintf("no pod of the run %s is running %s after its start: for instance, the image cannot be "+
+				j.name, j.ever, j.pods, podsAppear, j.name, v.tab.Namespace), time.Time{}
+		case ReasonPodsNotStarting:
+			return reason, fmt.Sprintf("no pod of the run %s is running %s after its start: for instance, the image cannot be "+
 				"pulled, or no node has room. \"kubectl describe pods -l job-name=%s -n %s\" shows why",
-				j.name, limit, j.name, v.tab.Namespace), time.Time{}
+				j.name, podsStart, j.name, v.tab.Namespace), time.Time{}
 		}
+		again = sooner(again, at)
 	}
 	return "", "", again
 }
 
-// checkPods reports pods that cannot exist or cannot start. The Job goes on trying; its status wakes the CronTab.
-func (r *run) checkPods(context.Context) (engine.Outcome, error) {
+// checkPods reports pods that cannot exist or cannot start. The Job controller keeps trying; the Job's status wakes the
+// CronTab. The cache lacks the pods that have ended and are not counted yet: what seems late is read from the API server.
+func (r *run) checkPods(ctx context.Context) (engine.Outcome, error) {
+	for i, j := range r.view.jobs {
+		if reason, _ := j.late(r.view.now); reason == "" {
+			continue
+		}
+		live := &batchv1.Job{}
+		err := r.Live.Get(ctx, client.ObjectKey{Namespace: r.Obj.Namespace, Name: j.name}, live)
+		switch {
+		case apierrors.IsNotFound(err):
+			r.view.jobs[i].deleting = true
+		case err != nil:
+			return engine.Outcome{}, fmt.Errorf("reading the Job %s: %w", j.name, err)
+		default:
+			r.view.jobs[i] = observed(live, j.slot)
+		}
+	}
 	reason, message, again := stuck(r.view)
 	if reason != "" {
 		return engine.Wait(0, reason, message), nil
