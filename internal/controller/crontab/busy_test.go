@@ -17,6 +17,7 @@ limitations under the License.
 package crontab_test
 
 import (
+	"net/http"
 	"strings"
 	"time"
 
@@ -266,7 +267,7 @@ var _ = Describe("A CronTab that is busy", Ordered, ContinueOnFailure, func() {
 		Poke(c)
 		// By the doubling alone, ten tries take 51 seconds, and fifteen half an hour.
 		Eventually(func() int {
-			return len(quick.Wire.Writes(func(w testenv.Write) bool { return w.Method == "POST" && w.For(c.Namespace) }))
+			return len(quick.Wire.Writes(func(w testenv.Write) bool { return w.Method == http.MethodPost && w.For(c.Namespace) }))
 		}, "1m").Should(BeNumerically(">=", 15))
 	})
 })

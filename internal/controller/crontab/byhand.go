@@ -117,14 +117,22 @@ func recordRequests(s *v1alpha1.CronTabStatus, d decision, asked *v1alpha1.RunNo
 		}
 		s.Requests = append(s.Requests, record)
 	}
+	answer(s.RunNow, d)
+}
+
+// answer records what became of the last request.
+func answer(last *v1alpha1.RunNow, d decision) {
+	if last == nil {
+		return
+	}
 	for _, st := range d.starts {
-		if s.RunNow != nil && st.request == s.RunNow.Request {
-			s.RunNow.Job = st.job
+		if st.request == last.Request {
+			last.Job = st.job
 		}
 	}
 	for _, x := range d.dropped {
-		if s.RunNow != nil && x.request == s.RunNow.Request {
-			s.RunNow.Dropped = x.why
+		if x.request == last.Request {
+			last.Dropped = x.why
 		}
 	}
 }

@@ -17,6 +17,7 @@ limitations under the License.
 package crontab_test
 
 import (
+	"net/http"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -112,7 +113,7 @@ var _ = Describe("The runs of a CronTab", Ordered, ContinueOnFailure, func() {
 		first := come(c)
 		Eventually(runs(c)).Should(ConsistOf(first))
 		Consistently(func() int {
-			return len(op.Wire.Writes(func(w testenv.Write) bool { return w.Method == "POST" && w.For(c.Namespace) }))
+			return len(op.Wire.Writes(func(w testenv.Write) bool { return w.Method == http.MethodPost && w.For(c.Namespace) }))
 		}).
 			Should(BeNumerically("<", 2), "it is not tried again and again")
 		second := come(c)
@@ -145,7 +146,9 @@ var _ = Describe("The runs of a CronTab", Ordered, ContinueOnFailure, func() {
 		removeNow(c)
 		Eventually(Gone(c)).Should(Succeed())
 		for _, j := range []*batchv1.Job{replaced, pruned, stopped} {
-			deletions := op.Wire.Writes(func(w testenv.Write) bool { return w.Method == "DELETE" && w.For(j.Name) && w.For(c.Namespace) })
+			deletions := op.Wire.Writes(func(w testenv.Write) bool {
+				return w.Method == http.MethodDelete && w.For(j.Name) && w.For(c.Namespace)
+			})
 			Expect(deletions).NotTo(BeEmpty())
 			for _, d := range deletions {
 				Expect(string(d.Body)).To(ContainSubstring(string(j.UID)))
@@ -156,7 +159,7 @@ var _ = Describe("The runs of a CronTab", Ordered, ContinueOnFailure, func() {
 	It("are stopped one like the other when one of them cannot be", func() {
 		c := created(cronTab(with(v1alpha1.ConcurrencyAllow)))
 		first, second := come(c), come(c)
-		fault := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.Method == "DELETE" && w.For(first) && w.For(c.Namespace) }})
+		fault := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.Method == http.MethodDelete && w.For(first) && w.For(c.Namespace) }})
 		removeNow(c)
 		Eventually(jobs).WithArguments(c).Should(ConsistOf(first), "%s is stopped", second)
 		fault.Heal()
@@ -166,7 +169,7 @@ var _ = Describe("The runs of a CronTab", Ordered, ContinueOnFailure, func() {
 	It("hold the deletion of their CronTab while they cannot be stopped", func() {
 		c := created(cronTab())
 		first := job(c, come(c))
-		fault := op.Wire.Inject(testenv.Fault{Count: 1 << 20, Match: func(w testenv.Write) bool { return w.Method == "DELETE" && w.For(c.Namespace) }})
+		fault := op.Wire.Inject(testenv.Fault{Count: 1 << 20, Match: func(w testenv.Write) bool { return w.Method == http.MethodDelete && w.For(c.Namespace) }})
 		removeNow(c)
 		Eventually(Ready(c)).Should(Equal("False CannotStop"))
 		Expect(Message(c, "Ready")).To(ContainSubstring("tried again until 5m0s after the deletion"))
