@@ -38,6 +38,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/external/billing"
@@ -124,6 +125,24 @@ func Register(mgr ctrl.Manager, o Options) error {
 
 func tierKey(n *v1alpha1.AcmeNamespace) []client.ObjectKey {
 	return []client.ObjectKey{{Name: string(n.Spec.DeploymentTier)}}
+}
+
+// isGuardrail tells whether an object is one of the children by its name. In a Namespace that is ours these names are
+// ours as well, whoever has made the object: the list is closed, and what tenants make there has other names.
+func isGuardrail(_ *v1alpha1.AcmeNamespace, o client.Object) bool {
+	switch o.(type) {
+	case *corev1.ResourceQuota:
+		_, err := tenancy.BuiltIn(common.TierName(o.GetName()))
+		return err == nil
+	case *corev1.LimitRange:
+		return o.GetName() == limitRangeName
+	case *networkingv1.NetworkPolicy:
+		return o.GetName() == networkPolicyName
+	case *rbacv1.Role, *rbacv1.RoleBinding:
+		return o.GetName() == tenancy.RoleName
+	default:
+		return false
+	}
 }
 
 type kind struct{ Options }
