@@ -17,8 +17,8 @@ limitations under the License.
 // Package acmenamespace reconciles AcmeNamespaces: for each it makes a Namespace with guard rails (a
 // ResourceQuota, a LimitRange, a NetworkPolicy, and a Role with its RoleBinding for the administrator).
 //
-// It owns these objects by marks, not by owner references, so that nothing but the finalizer ever
-// deletes a tenant's Namespace. It never takes over a Namespace of another AcmeNamespace, never touches
+// It owns the Namespace by marks, not by an owner reference, so that nothing but the finalizer ever deletes it; in it, what
+// is named like a guard rail is one. It never takes over a Namespace of another AcmeNamespace, never touches
 // what tenants put into their Namespaces, and asks no one but the configured identity provider and
 // billing.
 package acmenamespace
@@ -38,6 +38,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/external/billing"
@@ -124,6 +125,24 @@ func Register(mgr ctrl.Manager, o Options) error {
 
 func tierKey(n *v1alpha1.AcmeNamespace) []client.ObjectKey {
 	return []client.ObjectKey{{Name: string(n.Spec.DeploymentTier)}}
+}
+
+// isGuardrail tells whether an object is one of the children by its name. In a Namespace that is ours these names are
+// ours as well, whoever has made the object: the list is closed, and what tenants make there has other names.
+func isGuardrail(_ *v1alpha1.AcmeNamespace, o client.Object) bool {
+	switch o.(type) {
+	case *corev1.ResourceQuota:
+		_, err := tenancy.BuiltIn(common.TierName(o.GetName()))
+		return err == nil
+	case *corev1.LimitRange:
+		return o.GetName() == limitRangeName
+	case *networkingv1.NetworkPolicy:
+		return o.GetName() == networkPolicyName
+	case *rbacv1.Role, *rbacv1.RoleBinding:
+		return o.GetName() == tenancy.RoleName
+	default:
+		return false
+	}
 }
 
 type kind struct{ Options }
