@@ -106,7 +106,7 @@ var Kinds = []Kind{
 	},
 	{
 		Object:     &batchv1alpha1.CronTab{},
-		Conditions: []string{crontab.Scheduled, crontab.Started, crontab.HistoryKept, crontab.LastRunSucceeded},
+		Conditions: []string{crontab.Scheduled, crontab.Started, crontab.HistoryKept, crontab.PodsStarted, crontab.LastRunSucceeded},
 		Register: func(mgr ctrl.Manager, d Deps) error {
 			return crontab.Register(mgr, crontab.Options{
 				MaxConcurrentReconciles: int(*d.Config.CronTab.MaxConcurrentReconciles),

@@ -37,7 +37,7 @@ func BenchmarkNext(b *testing.B) {
 		{"day", "30 2 * * *", "Europe/Berlin"},
 		{"year", "0 0 1 1 *", "Europe/Berlin"},
 		{"leap-day", "0 0 29 2 *", "Europe/Berlin"},
-		{"leap-Sunday", "0 0 29 2 */7", "Australia/Lord_Howe"},
+		{"leap-day", "0 0 29 2 *", "Australia/Lord_Howe"},
 		{"never", "0 0 30 2 *", "Europe/Berlin"},
 	} {
 		s := mustParse(b, bench.expression, bench.zone)
@@ -50,7 +50,7 @@ func BenchmarkNext(b *testing.B) {
 }
 
 func BenchmarkPrev(b *testing.B) {
-	s := mustParse(b, "0 0 29 2 */7", "Australia/Lord_Howe")
+	s := mustParse(b, "0 0 29 2 *", "Australia/Lord_Howe")
 	for b.Loop() {
 		s.Prev(benchmarkTime)
 	}

@@ -41,12 +41,13 @@ limitations under the License.
 // @every nor @reboot: both depend on when a process started.
 //
 // Day of month and day of week: when both are restricted, a day that matches either fires; else it must
-// match both. As with Debian's cron, a field with a "*" is not restricted, and that goes for "*/2" too:
-// "0 0 1,15 * FRI" fires on the 1st, the 15th and every Friday, "0 0 */2 * FRI" on Fridays with an odd date.
+// match both. As in a CronJob, a field is not restricted when it has a "*" or "*/1" among its elements; "*/2" restricts it:
+// "0 0 1,15 * FRI" fires on the 1st, the 15th and every Friday, "0 0 */2 * FRI" on odd dates and every Friday. (Debian's
+// cron reads the latter as Fridays with an odd date.)
 //
 // The fields are parsed here because the usual library, robfig/cron, knows neither H nor 7 for Sunday,
-// takes "1,,2", "*-5" and "@every 1s", cannot say which field is wrong, and panics on "TZ=". It is the reference
-// in the tests: what both accept means the same.
+// takes "1,,2", "*-5" and "@every 1s", cannot say which field is wrong, and panics on "TZ=". It is what
+// CronJobs use, and the reference in the tests: what both accept means the same.
 //
 // # When the clocks change
 //

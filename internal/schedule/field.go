@@ -33,26 +33,29 @@ type field struct {
 	last     int      // the last value that * stands for; differs from max for the second name of Sunday
 	hashLast int      // the last value that H stands for
 	names    []string // of the values from min on
+	hint     string   // what to write for a number that is out of range
 }
 
 var fields = [...]field{
-	{name: "minute", min: 0, max: 59, last: 59, hashLast: 59},
-	{name: "hour", min: 0, max: 23, last: 23, hashLast: 23},
-	{name: "day of month", min: 1, max: 31, last: 31, hashLast: 28},
+	{name: "minute", min: 0, max: 59, last: 59, hashLast: 59, hint: "write 0 for the full hour"},
+	{name: "hour", min: 0, max: 23, last: 23, hashLast: 23, hint: "write 0 for midnight"},
+	{name: "day of month", min: 1, max: 31, last: 31, hashLast: 28, hint: "write 1 for the first day"},
 	{
 		name: "month", min: 1, max: 12, last: 12, hashLast: 12,
 		names: []string{"JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"},
+		hint:  "write 1 or JAN for January",
 	},
 	{
 		name: "day of week", min: 0, max: 7, last: 6, hashLast: 6,
 		names: []string{"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"},
+		hint:  "write 0, 7 or SUN for Sunday",
 	},
 }
 
 // set is what a field stands for.
 type set struct {
 	bits uint64 // bit n: the value n is in it
-	star bool   // it has a *
+	star bool   // it has a * that stands for every value
 	text string // as it was written, with H replaced by what it stands for
 }
 
@@ -68,7 +71,7 @@ func (f field) parse(text, seed string) (set, error) {
 		for v := r.from; v <= r.to; v += r.step {
 			result.bits |= 1 << v
 		}
-		result.star = result.star || strings.HasPrefix(element, "*")
+		result.star = result.star || strings.HasPrefix(element, "*") && r.step == 1
 		if strings.HasPrefix(element, "H") {
 			elements[i] = r.String()
 		}
@@ -173,9 +176,33 @@ func (f field) value(text string) (int, error) {
 	}
 	n, err := number(text, f.min, f.max)
 	if err != nil {
-		return 0, fmt.Errorf("%.40q is wrong: want %s", text, f.want())
+		return 0, f.explain(text)
 	}
 	return n, nil
+}
+
+// explain says what is wrong with a value, and what to write instead.
+func (f field) explain(text string) error {
+	switch {
+	case text != "" && strings.Trim(text, "0123456789") == "":
+		return fmt.Errorf("%.40s is out of range %s; %s", text, f.want(), f.hint)
+	case text == "?":
+		return errors.New(`"?" is not supported; write *`)
+	case f.foreign(text):
+		return fmt.Errorf("%.40q is not supported: there is no L, W or #; write %s, and let the command check the date", text, f.want())
+	}
+	for _, name := range f.names {
+		if strings.HasPrefix(text, name) {
+			return fmt.Errorf("%.40q is wrong; write %s", text, name)
+		}
+	}
+	return fmt.Errorf("%.40q is wrong: want %s", text, f.want())
+}
+
+// foreign tells whether a value is that of another dialect: L, LW, 15W, FRIL, MON#2.
+func (f field) foreign(text string) bool {
+	dated := f.name == "day of month" || f.name == "day of week"
+	return dated && (strings.Contains(text, "#") || strings.HasSuffix(text, "L") || strings.HasSuffix(text, "W"))
 }
 
 // want says what a value may be.

@@ -38,7 +38,7 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		reference(t, s, expression)
+		compareWithReference(t, s, expression)
 		again, err := Parse(s.String(), zone, "another "+seed)
 		if err != nil {
 			t.Fatalf("%q became %q: %v", expression, s, err)

@@ -19,6 +19,7 @@ package schedule
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 	_ "time/tzdata" // time zones must not depend on what the image or the machine has
@@ -96,12 +97,19 @@ func split(expression string) ([]string, error) {
 	return texts, nil
 }
 
+// offset is what people write for a zone without daylight saving time.
+var offset = regexp.MustCompile(`^(?i:UTC|GMT)?([+-])0?([0-9]{1,2})(?::?[0-9]{2})?$`)
+
 // parseTimeZone refuses what is no IANA name but would be found: the zone of the machine, and the variants
 // that Debian installs, of which right/ counts leap seconds.
 func parseTimeZone(name string) (*time.Location, error) {
 	const want = `want an IANA name such as "Europe/Berlin" or "UTC", or none for UTC`
 	if strings.EqualFold(name, "local") || strings.EqualFold(name, "localtime") {
 		return nil, fmt.Errorf("time zone %q would depend on the machine: %s", name, want)
+	}
+	if m := offset.FindStringSubmatch(name); m != nil {
+		return nil, fmt.Errorf(`time zone %q is an offset: want an IANA name such as "Europe/Berlin", which knows daylight saving time, `+
+			`or "Etc/GMT%s%s" (there the sign is the other way round)`, name, map[string]string{"+": "-", "-": "+"}[m[1]], m[2])
 	}
 	location, err := time.LoadLocation(name)
 	if err != nil || strings.HasPrefix(name, "posix/") || strings.HasPrefix(name, "right/") {

@@ -38,10 +38,10 @@ func TestNext(t *testing.T) {
 			"2026-02-06T00:00Z", "2026-02-13T00:00Z", "2026-02-20T00:00Z", "2026-02-27T00:00Z", "2026-03-06T00:00Z",
 			"2026-03-13T00:00Z",
 		}},
-		{"both when one has a star with a step", "0 0 */2 * FRI", "2026-02-01T00:00Z", []string{
-			"2026-02-13T00:00Z", "2026-02-27T00:00Z", "2026-03-13T00:00Z",
-		}},
-		{"both when the other has", "0 0 1-7 * */7", "2026-02-01T00:00Z", []string{"2026-03-01T00:00Z", "2026-04-05T00:00Z"}},
+		{"either although one has a star with a step", "0 0 */14 * FRI", "2026-02-01T00:00Z", []string{
+			"2026-02-06T00:00Z", "2026-02-13T00:00Z", "2026-02-15T00:00Z", "2026-02-20T00:00Z"}},
+		{"a step of 1 is a star", "0 0 */1 * FRI", "2026-02-01T00:00Z", []string{"2026-02-06T00:00Z", "2026-02-13T00:00Z"}},
+		{"either although the other has", "0 0 13 * */7", "2026-02-01T00:00Z", []string{"2026-02-08T00:00Z", "2026-02-13T00:00Z"}},
 		{"either when H chooses one", "0 0 1 * H(1-1)", "2026-02-01T00:00Z", []string{"2026-02-02T00:00Z", "2026-02-09T00:00Z"}},
 		{"a range of all days is a restriction", "0 0 1-31 * MON", "2026-02-02T00:00Z", []string{"2026-02-03T00:00Z"}},
 		{"months without a 31st", "0 0 31 * *", "2026-01-31T00:00Z", []string{
@@ -49,8 +49,6 @@ func TestNext(t *testing.T) {
 		}},
 		{"leap days", "0 0 29 2 *", "2026-01-01T00:00Z", []string{"2028-02-29T00:00Z", "2032-02-29T00:00Z"}},
 		{"2100 is no leap year", "0 0 29 2 *", "2096-03-01T00:00Z", []string{"2104-02-29T00:00Z"}},
-		{"leap days that are Sundays", "0 0 29 2 */7", "2026-01-01T00:00Z", []string{"2032-02-29T00:00Z", "2060-02-29T00:00Z"}},
-		{"they are forty years apart around 2100", "0 0 29 2 */7", "2088-03-01T00:00Z", []string{"2128-02-29T00:00Z"}},
 		{"the last minute of a year", "59 23 31 12 *", "2026-12-31T23:59Z", []string{"2027-12-31T23:59Z"}},
 		{"before 1970", "30 6 * * *", "1969-12-30T12:00Z", []string{"1969-12-31T06:30Z", "1970-01-01T06:30Z"}},
 	} {
@@ -93,7 +91,7 @@ func TestNeverFires(t *testing.T) {
 	now := instantOf(t, "2026-05-01T12:00Z")
 	for expression, fires := range map[string]bool{
 		"0 0 30 2 *": false, "0 0 31 2,4,6,9,11 *": false, "0 0 30-31 2 */1": false, "0 0 31 APR *": false,
-		"0 0 29 2 *": true, "0 0 29 2 */7": true, "0 0 30 2 MON": true, "0 0 31 1,2 *": true, "* * * * *": true,
+		"0 0 29 2 *": true, "0 0 30 2 MON": true, "0 0 31 1,2 *": true, "* * * * *": true,
 	} {
 		s := mustParse(t, expression, "Europe/Berlin")
 		_, next := s.Next(now)
@@ -162,7 +160,7 @@ func TestBetween(t *testing.T) {
 // Whatever instant comes in, an answer comes out.
 func TestExtremes(t *testing.T) {
 	for _, zone := range []string{"", "Europe/Berlin", "Africa/Monrovia"} {
-		for _, expression := range []string{"* * * * *", "0 0 29 2 */7"} {
+		for _, expression := range []string{"* * * * *", "0 0 29 2 *"} {
 			s := mustParse(t, expression, zone)
 			for _, seconds := range []int64{
 				math.MinInt64, -1 << 40, (time.Time{}).Unix(), earliest, -1, 0, latest, latest + 2*day, 1 << 40, math.MaxInt64 - 1, math.MaxInt64,
@@ -187,7 +185,7 @@ func answers(t *testing.T, s Schedule, seconds int64) {
 }
 
 func TestBetweenExtremes(t *testing.T) {
-	for expression, most := range map[string]int{"* * * * *": 9999 * 366 * 1440, "0 0 29 2 */7": 400} {
+	for expression, most := range map[string]int{"* * * * *": 9999 * 366 * 1440, "0 0 29 2 *": 2425} {
 		s := mustParse(t, expression, "Europe/Berlin")
 		slots, total := s.Between(time.Unix(math.MinInt64, 0), time.Unix(math.MaxInt64, 0), 1)
 		if len(slots) != 1 || slots[0].Year() < 9950 || total > most || total < most*4/5 {

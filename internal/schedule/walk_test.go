@@ -40,7 +40,7 @@ var walkedZones = []string{
 // always are compared in every zone, beside what is generated.
 var always = []string{
 	"0 0 * * *", "30 2 * * *", "15,45 1-3 * * *", "*/15 * * * *", "0 * * * *", "5/20 * * * *", "0 */2 * * *",
-	"*/10 * * * FRI", "0 12 30 12 *", "0 0 29 2 *", "0 0 1,15 * SUN",
+	"*/10 * * * FRI", "0 0 */2 * FRI", "0 12 30 12 *", "0 0 29 2 *", "0 0 1,15 * SUN",
 	"30 1-3 25-31 10 *", "30 1-3 25-31 3 *",
 }
 
@@ -85,8 +85,6 @@ func (g generator) field(set *[60]bool, low, high, last int, names []string, sta
 				to = from + g.IntN(high-from+1)
 				text += "-" + g.value(to, low, names)
 			}
-		} else {
-			hasStar = true
 		}
 		if g.IntN(3) == 0 {
 			step = 1 + g.IntN(last-low+1)
@@ -98,6 +96,7 @@ func (g generator) field(set *[60]bool, low, high, last int, names []string, sta
 		for v := from; v <= to; v += step {
 			set[v] = true
 		}
+		hasStar = hasStar || text == "*" || text == "*/1"
 		elements[i] = text
 	}
 	return strings.Join(elements, ","), hasStar
@@ -120,7 +119,7 @@ func read(s Schedule) expression {
 		}
 	}
 	texts := strings.Fields(s.text)
-	e.starDay, e.starWeekday = strings.Contains(texts[2], "*"), strings.Contains(texts[4], "*")
+	e.starDay, e.starWeekday = strings.Contains(texts[2]+",", "*,"), strings.Contains(texts[4]+",", "*,")
 	return e
 }
 

@@ -141,6 +141,18 @@ func endRun(unique, request string, success bool) {
 	Expect(Admin.Status().Update(context.Background(), j)).To(Succeed())
 }
 
+// countPods has a run that began long ago have so many pods, as the controller of Jobs would count them.
+func countPods(unique, request string, n int32) {
+	GinkgoHelper()
+	j := &batchv1.Job{}
+	Eventually(func(g Gomega) {
+		g.Expect(Admin.Get(context.Background(), client.ObjectKey{Namespace: unique, Name: jobOf(unique, request)}, j)).To(Succeed())
+		j.Status.StartTime = &metav1.Time{Time: time.Date(2020, time.January, 1, 0, 0, 0, 0, time.UTC)}
+		j.Status.Active, j.Status.Ready = n, &n
+		g.Expect(Admin.Status().Update(context.Background(), j)).To(Succeed())
+	}).Should(Succeed())
+}
+
 // Deletions implements Fixture.
 func (cronTabs) Deletions() []Deletion {
 	return []Deletion{{Name: "Stop", Prepare: func(engine.Object) {}}}
@@ -175,18 +187,10 @@ func (cronTabs) Breakages() []Breakage {
 			Reason: "RunFailed", Status: status.InProgressStatus,
 		},
 		{
-			Name: "that the Job's name is somebody else's", Unborn: true,
-			Break: func(unique string) {
-				ns := namespaceNamed(unique)
-				Create(ns)
-				discardLater(ns)
-				Create(foreignJob(unique))
-			},
-			Mend: func(unique string) {
-				Remove(foreignJob(unique), client.PropagationPolicy(metav1.DeletePropagationBackground))
-				Annotate(cronTabNamed(unique), "others.example.com/poke", "1")
-			},
-			Reason: "NameTaken", Status: status.FailedStatus,
+			Name:   "that a run has no pods",
+			Break:  func(unique string) { countPods(unique, "first", 0) },
+			Mend:   func(unique string) { countPods(unique, "first", 1) },
+			Reason: "PodsMissing", Status: status.InProgressStatus,
 		},
 		{
 			Name: "that the operator may not do what it has to",

@@ -78,12 +78,16 @@ type RunNow struct {
 	// job is the name of the Job; not there while the request waits for runs that are going on.
 	// +optional
 	Job string `json:"job,omitempty"`
+
+	// dropped says why the request is not run; only there when it was dropped.
+	// +optional
+	Dropped string `json:"dropped,omitempty"`
 }
 
 // Ledger is what the operator has to remember about the slots of a schedule.
 type Ledger struct {
-	// rules identifies the schedule that the ledger is about. When cronSpec, timeZone, suspend, notBefore or
-	// notAfter change, a new ledger begins, so that nothing is made up for.
+	// rules identifies the schedule that the ledger is about. When cronSpec, timeZone, suspend, notBefore,
+	// notAfter or jitter change, a new ledger begins, so that nothing is made up for.
 	Rules string `json:"rules"`
 
 	// settledUntil is up to where all slots are dealt with: they were run, queued, skipped or missed.
@@ -153,6 +157,13 @@ type CronTabStatus struct {
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=10,displayName="Last run by hand",xDescriptors={"urn:alm:descriptor:text"}
 	RunNow *RunNow `json:"runNow,omitempty"`
+
+	// requests are the requests for runs by hand that wait for runs that are going on, the oldest first. At most ten
+	// wait; further ones are dropped.
+	// +optional
+	// +listType=atomic
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=14,displayName="Runs by hand that wait",xDescriptors={"urn:alm:descriptor:text"}
+	Requests []RunNow `json:"requests,omitempty"`
 
 	// replicas is how many pods the runs that are going on have.
 	// +optional

@@ -46,14 +46,19 @@ func cronTab(lines ...string) string { return named("report", lines...) }
 const (
 	noFields = `must have five fields, "minute hour day-of-month month day-of-week", such as "5 0 * * *", or be @hourly, @daily, ` +
 		`@midnight, @weekly, @monthly, @yearly or @annually; there are no seconds and no years`
-	noElement = "a field must be a value, range, step or list of them: *, 5, 0,30, 10-20, */15, H, H(0-29), H/15, JAN or MON-FRI"
+	noMinute  = "minute (the first field) must be 0-59"
+	noHour    = "hour (the second field) must be 0-23"
+	noDay     = "day of month (the third field) must be 1-31"
+	noMonth   = "month (the fourth field) must be 1-12 or JAN-DEC, in three letters"
+	noWeekday = "day of week (the fifth field) must be 0-7 or SUN-SAT, in three letters, MON and not MONDAY"
 )
 
 func TestCronSpec(t *testing.T) {
 	for _, spec := range []string{
 		"5 0 * * *", "* * * * */5", "*/15 * * * *", "0,30 8-18 * * MON-FRI", "H H(0-7) * * *", "H/15 * * * *", "H(0-29)/10 * * * *",
 		"0 0 1 JAN,jul sun", "0 0 30 2 *", " 5  0 * * * ", `5\t0 * * *`, "@hourly", "@DAILY", "@midnight", "@weekly", "@monthly", "@yearly",
-		"@annually", "0 0 * * 7", "00 00 * * *", "10/5 * * * *",
+		"@annually", "0 0 * * 7", "00 00 * * *", "10/5 * * * *", "59 23 31 12 6", "0-59 0-23 1-31 1-12 0-7", "H(0-59) H(0-23) H(1-31) H(1-12) H(SUN-SAT)",
+		"0 0 01,*/2 DEC-DEC/1 fri,Sat", "*/60 */24 */31 */12 */7",
 	} {
 		t.Run("accepted "+spec, func(t *testing.T) {
 			schematest.WantCauses(t, schematest.Create(t, cronTab(`cronSpec: "`+spec+`"`)))
@@ -73,19 +78,30 @@ func TestCronSpec(t *testing.T) {
 		"@reboot":                               noFields,
 		"TZ=UTC 5 0 * * *":                      noFields,
 		"nonsense":                              noFields,
-		"61 * * * *":                            noElement,
-		"a b c d e":                             noElement,
-		"5 0 * * FRIDAY":                        noElement,
-		"-5 0 * * *":                            noElement,
-		"1,,2 0 * * *":                          noElement,
-		"5; 0 * * *":                            noElement,
-		"5 0 ? * *":                             noElement,
-		"5 0 L * *":                             noElement,
-		"* * * * MON#2":                         noElement,
-		"$(rm) 0 * * *":                         noElement,
-		"H() * * * *":                           noElement,
-		"*/ * * * *":                            noElement,
-		"1 2 3 4 5\\u0000":                      noElement,
+		"61 * * * *":                            noMinute + ", as a value, range, step or list: 0, 10-20, */15, 0,30, H or H(0-29); write 0 for the full hour",
+		"a 0 * * *":                             noMinute,
+		"5 0 * * FRIDAY":                        noWeekday,
+		"-5 0 * * *":                            noMinute,
+		"1,,2 0 * * *":                          noMinute,
+		"5; 0 * * *":                            noMinute,
+		"5 0 ? * *":                             noDay,
+		"5 0 L * *":                             noDay,
+		"60 * * * *":                            noMinute,
+		"5 24 * * *":                            noHour,
+		"5 0 0 * *":                             noDay,
+		"5 0 32 * *":                            noDay,
+		"5 0 * 13 *":                            noMonth,
+		"5 0 * january *":                       noMonth,
+		"5 0 * * 8":                             noWeekday,
+		"5 0 * * ?":                             noWeekday,
+		"5 0 1,L * *":                           noDay,
+		"5 0 1-32 * *":                          noDay,
+		"H(0-60) * * * *":                       noMinute,
+		"* * * * MON#2":                         noWeekday,
+		"$(rm) 0 * * *":                         noMinute,
+		"H() * * * *":                           noMinute,
+		"*/ * * * *":                            noMinute,
+		"1 2 3 4 5\\u0000":                      noWeekday,
 		strings.Repeat("1,", 127) + "1 * * * *": "Too long: may not be more than 256 bytes",
 	} {
 		t.Run("refused "+spec, func(t *testing.T) {
@@ -100,8 +116,9 @@ func TestRefused(t *testing.T) {
 		{"eleven pods", "replicas: 11", "spec.replicas", "should be less than or equal to 10"},
 		{"no image", `image: ""`, "spec.image", "should be at least 1 chars long"},
 		{"an image with a blank", `image: "a b"`, "spec.image", "should match"},
-		{"a time zone that is none", `timeZone: "Europe/../x"`, "spec.timeZone", "should match"},
-		{"an offset for a time zone", `timeZone: "+02:00"`, "spec.timeZone", "should match"},
+		{"a time zone that is none", `timeZone: "Europe/../x"`, "spec.timeZone", "must be an IANA name && should match"},
+		{"an offset for a time zone", `timeZone: "+02:00"`, "spec.timeZone", "must be an IANA name such as Europe/Berlin, or UTC; an offset such as +02:00 is none: write Etc/GMT-2"},
+		{"an empty time zone", `timeZone: ""`, "spec.timeZone", "must be an IANA name && should match"},
 		{"an unknown concurrencyPolicy", "concurrencyPolicy: Maybe", "spec.concurrencyPolicy", "supported values"},
 		{"an unknown missedRuns.policy", "missedRuns: {policy: Some}", "spec.missedRuns.policy", "supported values"},
 		{"no cap", "missedRuns: {max: 0}", "spec.missedRuns.max", "should be greater than or equal to 1"},

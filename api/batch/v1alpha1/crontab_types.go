@@ -109,7 +109,8 @@ type History struct {
 type CronTabSpec struct {
 	// cronSpec is when to run: five fields, "minute hour day-of-month month day-of-week", or one of
 	// @hourly, @daily, @midnight, @weekly, @monthly, @yearly and @annually. A field is a list of values,
-	// ranges (1-5), steps (*/15) and names (JAN, MON); 0 and 7 are Sunday. H stands for a value that is
+	// ranges (1-5), steps (*/15) and names (JAN, MON); 0 and 7 are Sunday. When day-of-month and day-of-week
+	// are both restricted, also by a step, either is enough, as in a CronJob. H stands for a value that is
 	// chosen once for each CronTab, so that many of them do not run at the same moment: "H H * * *" is once
 	// a day. Default "5 0 * * *", five past midnight. When clocks change, a run at a fixed hour that would
 	// be skipped happens right after, and one that would come twice happens once.
@@ -117,14 +118,19 @@ type CronTabSpec struct {
 	// +kubebuilder:default="5 0 * * *"
 	// +kubebuilder:validation:MaxLength=256
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[[:space:]]*([^@[:space:]][^[:space:]]*([[:space:]]+[^[:space:]]+){4}|@(?i:hourly|daily|midnight|weekly|monthly|yearly|annually))[[:space:]]*$')",message="must have five fields, \"minute hour day-of-month month day-of-week\", such as \"5 0 * * *\", or be @hourly, @daily, @midnight, @weekly, @monthly, @yearly or @annually; there are no seconds and no years"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^[[:space:]]*[^@[:space:]][^[:space:]]*([[:space:]]+[^[:space:]]+){4}[[:space:]]*$') || self.matches('(?i)^[[:space:]]*(([*]|H([(][0-5]?[0-9]-[0-5]?[0-9][)])?|([0-5]?[0-9]|[a-z]{3})(-([0-5]?[0-9]|[a-z]{3}))?)(/[0-9]{1,2})?(,|[[:space:]]+|$))+$')",message="a field must be a value, range, step or list of them: *, 5, 0,30, 10-20, */15, H, H(0-29), H/15, JAN or MON-FRI"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^[[:space:]]*[^@[:space:]][^[:space:]]*([[:space:]]+[^[:space:]]+){4}[[:space:]]*$') || self.matches('(?i)^[[:space:]]*([*]|H([(][0-5]?[0-9]-[0-5]?[0-9][)])?|[0-5]?[0-9](-[0-5]?[0-9])?)(/[0-9]{1,2})?(,([*]|H([(][0-5]?[0-9]-[0-5]?[0-9][)])?|[0-5]?[0-9](-[0-5]?[0-9])?)(/[0-9]{1,2})?)*([[:space:]]|$)')",message="minute (the first field) must be 0-59, as a value, range, step or list: 0, 10-20, */15, 0,30, H or H(0-29); write 0 for the full hour"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^[[:space:]]*[^@[:space:]][^[:space:]]*([[:space:]]+[^[:space:]]+){4}[[:space:]]*$') || self.matches('(?i)^[[:space:]]*([^[:space:]]+[[:space:]]+){1}([*]|H([(]([01]?[0-9]|2[0-3])-([01]?[0-9]|2[0-3])[)])?|([01]?[0-9]|2[0-3])(-([01]?[0-9]|2[0-3]))?)(/[0-9]{1,2})?(,([*]|H([(]([01]?[0-9]|2[0-3])-([01]?[0-9]|2[0-3])[)])?|([01]?[0-9]|2[0-3])(-([01]?[0-9]|2[0-3]))?)(/[0-9]{1,2})?)*([[:space:]]|$)')",message="hour (the second field) must be 0-23, as a value, range, step or list: 9, 8-18, */2, 6,18, H or H(2-4); write 0 for midnight"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^[[:space:]]*[^@[:space:]][^[:space:]]*([[:space:]]+[^[:space:]]+){4}[[:space:]]*$') || self.matches('(?i)^[[:space:]]*([^[:space:]]+[[:space:]]+){2}([*]|H([(](0?[1-9]|[12][0-9]|3[01])-(0?[1-9]|[12][0-9]|3[01])[)])?|(0?[1-9]|[12][0-9]|3[01])(-(0?[1-9]|[12][0-9]|3[01]))?)(/[0-9]{1,2})?(,([*]|H([(](0?[1-9]|[12][0-9]|3[01])-(0?[1-9]|[12][0-9]|3[01])[)])?|(0?[1-9]|[12][0-9]|3[01])(-(0?[1-9]|[12][0-9]|3[01]))?)(/[0-9]{1,2})?)*([[:space:]]|$)')",message="day of month (the third field) must be 1-31, as a value, range, step or list: 1, 1-7, */2, 1,15, H or *; there is no ?, L or W: write *, or 28-31 and let the command check the date"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^[[:space:]]*[^@[:space:]][^[:space:]]*([[:space:]]+[^[:space:]]+){4}[[:space:]]*$') || self.matches('(?i)^[[:space:]]*([^[:space:]]+[[:space:]]+){3}([*]|H([(](0?[1-9]|1[0-2]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)-(0?[1-9]|1[0-2]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[)])?|(0?[1-9]|1[0-2]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)(-(0?[1-9]|1[0-2]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))?)(/[0-9]{1,2})?(,([*]|H([(](0?[1-9]|1[0-2]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)-(0?[1-9]|1[0-2]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[)])?|(0?[1-9]|1[0-2]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)(-(0?[1-9]|1[0-2]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))?)(/[0-9]{1,2})?)*([[:space:]]|$)')",message="month (the fourth field) must be 1-12 or JAN-DEC, in three letters, as a value, range, step or list: 6, JAN-MAR, */3 or *"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^[[:space:]]*[^@[:space:]][^[:space:]]*([[:space:]]+[^[:space:]]+){4}[[:space:]]*$') || self.matches('(?i)^[[:space:]]*([^[:space:]]+[[:space:]]+){4}([*]|H([(](0?[0-7]|sun|mon|tue|wed|thu|fri|sat)-(0?[0-7]|sun|mon|tue|wed|thu|fri|sat)[)])?|(0?[0-7]|sun|mon|tue|wed|thu|fri|sat)(-(0?[0-7]|sun|mon|tue|wed|thu|fri|sat))?)(/[0-9]{1,2})?(,([*]|H([(](0?[0-7]|sun|mon|tue|wed|thu|fri|sat)-(0?[0-7]|sun|mon|tue|wed|thu|fri|sat)[)])?|(0?[0-7]|sun|mon|tue|wed|thu|fri|sat)(-(0?[0-7]|sun|mon|tue|wed|thu|fri|sat))?)(/[0-9]{1,2})?)*([[:space:]]|$)')",message="day of week (the fifth field) must be 0-7 or SUN-SAT, in three letters, MON and not MONDAY, as a value, range, step or list: 1, MON-FRI, SUN,WED or *; there is no ?, L or #: write *"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=1,displayName="Schedule",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	CronSpec string `json:"cronSpec,omitempty"`
 
 	// timeZone is the IANA time zone that cronSpec is read in, such as Europe/Berlin. Default UTC.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:Pattern=`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9][A-Za-z0-9_+-]*){0,2}$`
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_+:/-]+$`
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9][A-Za-z0-9_+-]*){0,2}$')",message="must be an IANA name such as Europe/Berlin, or UTC; an offset such as +02:00 is none: write Etc/GMT-2, where the sign is the other way round"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=2,displayName="Time zone",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	TimeZone string `json:"timeZone,omitempty"`
 

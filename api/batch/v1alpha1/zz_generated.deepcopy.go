@@ -219,6 +219,13 @@ func (in *CronTabStatus) DeepCopyInto(out *CronTabStatus) {
 		*out = new(RunNow)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.Requests != nil {
+		in, out := &in.Requests, &out.Requests
+		*out = make([]RunNow, len(*in))
+		for i := range *in {
+			(*in)[i].DeepCopyInto(&(*out)[i])
+		}
+	}
 	if in.Ledger != nil {
 		in, out := &in.Ledger, &out.Ledger
 		*out = new(Ledger)

@@ -17,14 +17,17 @@ limitations under the License.
 // Package crontab reconciles CronTabs: for each slot of a schedule it makes a Job, once, with a name that follows from
 // the slot.
 //
-// It owns these Jobs by owner references, so that they go with their CronTab. A Job that was made is left as it is:
+// It owns these Jobs by owner references, so that they go with their CronTab, and knows them by these and by their names:
+// labels and annotations may be copied and overwritten. A Job that was made is left as it is:
 // it is neither changed nor made again, whatever becomes of it, and deleted only to make room for the next run,
 // when it is no longer kept as history, or with its CronTab. All that has to be known for that is in the status.
 package crontab
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -47,6 +50,8 @@ const (
 	Started = "Started"
 	// HistoryKept: of the ended runs there are as many as wanted.
 	HistoryKept = "HistoryKept"
+	// PodsStarted: the runs that go on have their pods.
+	PodsStarted = "PodsStarted"
 	// LastRunSucceeded: the last run that ended did so well.
 	LastRunSucceeded = "LastRunSucceeded"
 	// RunsEnded: nothing goes on any more. While deleting only.
@@ -59,6 +64,8 @@ const (
 	ReasonNeverFires      = "NeverFires"
 	ReasonSuspended       = "Suspended"
 	ReasonJobRefused      = "JobRefused"
+	ReasonPodsMissing     = "PodsMissing"
+	ReasonPodsNotStarting = "PodsNotStarting"
 	ReasonRunFailed       = "RunFailed"
 	ReasonRunsGoingOn     = "RunsGoingOn"
 	ReasonCannotStop      = "CannotStop"
@@ -68,6 +75,7 @@ const (
 	EventMissed  = "Missed"
 	EventQueued  = "Queued"
 	EventFailed  = "Failed"
+	EventDropped = "Dropped"
 )
 
 const (
@@ -123,6 +131,7 @@ func (kind) Steps(s engine.Scope[*v1alpha1.CronTab]) []engine.Step {
 		{Condition: Scheduled, Run: r.parse},
 		{Condition: Started, Run: r.start},
 		{Condition: HistoryKept, Run: r.prune},
+		{Condition: PodsStarted, Run: r.checkPods},
 		{Condition: LastRunSucceeded, Run: r.judge},
 	}
 }
@@ -131,108 +140,163 @@ func (kind) Steps(s engine.Scope[*v1alpha1.CronTab]) []engine.Step {
 type run struct {
 	engine.Scope[*v1alpha1.CronTab]
 
-	schedule schedule.Schedule
-	view     view
-	live     map[string]*batchv1.Job
+	view view
+	live map[string]*batchv1.Job
 }
 
 // parse does what the webhook does, too.
-func (r *run) parse(context.Context) (engine.Outcome, error) {
+func (r *run) parse(ctx context.Context) (engine.Outcome, error) {
+	if err := r.look(ctx); err != nil {
+		return engine.Outcome{}, err
+	}
 	spec := r.Obj.Spec
-	var err error
-	r.schedule, err = schedule.Parse(spec.CronSpec, spec.TimeZone, string(r.Obj.UID))
+	parsed, err := schedule.Parse(spec.CronSpec, spec.TimeZone, string(r.Obj.UID))
+	if err != nil {
+		r.Obj.Status.Schedule = ""
+		return r.postpone(ctx, postponed(closed(r.view.tab), byHandOnly(r.view)), engine.Block(ReasonInvalidSchedule, err.Error()), nil)
+	}
+	r.view.schedule = parsed
+	r.Obj.Status.Schedule = parsed.String()
 	switch {
-	case err != nil:
-		r.Obj.Status.Schedule, r.Obj.Status.NextRuns = "", nil
-		r.Obj.Status.Ledger = closed(r.Obj)
-		return engine.Block(ReasonInvalidSchedule, err.Error()), nil
-	case r.schedule.NeverFires():
-		r.Obj.Status.Schedule = r.schedule.String()
+	case parsed.NeverFires():
 		return engine.Done().Because(ReasonNeverFires).Saying(fmt.Sprintf(
 			"there is no day on which %q fires; runs can be started by hand only", spec.CronSpec)), nil
 	case spec.Suspend:
-		r.Obj.Status.Schedule = r.schedule.String()
 		return engine.Done().Because(ReasonSuspended).Saying("spec.suspend is true; runs can be started by hand only"), nil
 	}
-	r.Obj.Status.Schedule = r.schedule.String()
-	return engine.Done().Saying(fmt.Sprintf("%q is %q", spec.CronSpec, r.schedule)), nil
+	return engine.Done().Saying(fmt.Sprintf("%q is %q", spec.CronSpec, parsed)), nil
 }
 
 // start deals with the slots that have come. The status is written after all else was done: when that is interrupted,
 // the next run comes to the same names, and finds what was made already. A run that makes Jobs leaves the status to the
 // next one on purpose: when many CronTabs fire together, all are started before anything is written about any.
 func (r *run) start(ctx context.Context) (engine.Outcome, error) {
-	if err := r.look(ctx); err != nil {
-		return engine.Outcome{}, err
-	}
 	d := decide(r.view)
-	for _, name := range d.stops {
-		if err := r.stop(ctx, name); err != nil {
-			return engine.Outcome{}, err
-		}
-	}
-	made := false
-	for _, st := range d.starts {
-		if r.live[st.job] != nil {
-			continue
-		}
-		out, err := r.startJob(ctx, st, d.request)
-		if err != nil || !out.GoesOn() {
-			r.observe(d)
-			return r.untilNext(out, d), err
-		}
-		made = true
-	}
-	if made {
+	made, out, err := r.carryOut(ctx, d)
+	switch {
+	case errors.As(err, new(nameTaken)): // so that the request is dropped, and nothing waits for it
+		return r.start(ctx)
+	case err != nil || !out.GoesOn():
+		return r.postpone(ctx, postponed(r.view.tab.Status.Ledger, d), out, err)
+	case made:
 		return engine.Again(time.Second), nil
 	}
 	if err := r.record(ctx, d); err != nil {
 		return engine.Outcome{}, err
 	}
-	return r.untilNext(engine.Done().Saying(
-		fmt.Sprintf("%d going on, %d waiting", r.Obj.Status.ActiveRuns, len(d.ledger.Queue))), d), nil
+	return r.dueAt(engine.Done().Saying(
+		fmt.Sprintf("%d in progress, %d waiting", r.Obj.Status.ActiveRuns, len(d.ledger.Queue)+len(d.waiting))), r.next(d)), nil
 }
 
-// untilNext is the outcome with the next run as the time to come back.
-func (r *run) untilNext(out engine.Outcome, d decision) engine.Outcome {
+// nameTaken is the error of a request for a run by hand whose Job's name is somebody else's.
+type nameTaken struct{ error }
+
+// carryOut stops and starts runs, and tells whether it has made Jobs.
+func (r *run) carryOut(ctx context.Context, d decision) (made bool, out engine.Outcome, err error) {
+	if err := r.stop(ctx, d.stops...); err != nil {
+		return false, engine.Outcome{}, err
+	}
+	for _, st := range d.starts {
+		if r.live[st.job] != nil {
+			continue
+		}
+		created, out, err := r.startJob(ctx, st)
+		if err != nil || !out.GoesOn() {
+			return made, out, err
+		}
+		made = made || created
+	}
+	return made, engine.Done(), nil
+}
+
+// postpone is the outcome of a decision that could not be carried out. What became of earlier runs is recorded all the
+// same, and their history is pruned: it may be what is in the way, as with a quota of Jobs.
+func (r *run) postpone(ctx context.Context, d decision, out engine.Outcome, cause error) (engine.Outcome, error) {
+	if err := r.record(ctx, d); err != nil {
+		return engine.Outcome{}, errors.Join(cause, err)
+	}
+	again, err := r.discardOld(ctx)
+	return r.dueAt(out, sooner(r.next(d), again)), errors.Join(cause, err)
+}
+
+// next is when to look again because of the coming run; zero means never.
+func (r *run) next(d decision) time.Time {
 	if len(d.next) == 0 {
+		return time.Time{}
+	}
+	return sooner(d.next[0], r.view.now.Add(lookAgain))
+}
+
+// dueAt is the outcome with the instant at which to look again, if there is one.
+func (r *run) dueAt(out engine.Outcome, at time.Time) engine.Outcome {
+	if at.IsZero() {
 		return out
 	}
-	return out.Due(sooner(d.next[0], r.view.now.Add(lookAgain)))
+	return out.Due(at)
 }
 
 // startJob makes the Job of one run. One that the API server does not take stays due: it is tried again until it is
 // taken, or the next slot comes.
-func (r *run) startJob(ctx context.Context, st start, request string) (engine.Outcome, error) {
-	made, out, err := r.CreateOnce(ctx, desiredJob(r.Obj.DeepCopy(), st, request))
+func (r *run) startJob(ctx context.Context, st start) (made bool, out engine.Outcome, err error) {
+	made, out, err = r.CreateOnce(ctx, desiredJob(r.Obj.DeepCopy(), st))
+	byHand := st.slot.IsZero()
 	switch {
 	case apierrors.IsInvalid(err):
-		return engine.BlockFor(recheck, ReasonJobRefused, err.Error()), nil
-	case err != nil || !out.GoesOn() || !made:
-		return out, err
-	case st.slot.IsZero():
-		r.Event(corev1.EventTypeNormal, EventStarted, "Started Job %s by hand", st.job)
+		return false, engine.BlockFor(recheck, ReasonJobRefused, err.Error()), nil
+	case err == nil && byHand && reasonOf(out) == reasonNameTaken:
+		r.view.taken = append(r.view.taken, st.request)
+		return false, out, nameTaken{fmt.Errorf("the name %s is taken", st.job)}
+	case err != nil || !made:
+		return false, out, err
+	case byHand:
+		r.Event(corev1.EventTypeNormal, EventStarted, "Started Job %s by hand, for the request %q", st.job, st.request)
 	default:
 		startDelay.Observe(r.Clock.Since(st.slot.Add(r.view.jitter())).Seconds())
 		r.Event(corev1.EventTypeNormal, EventStarted, "Started Job %s for the slot %s", st.job, st.slot.UTC().Format(time.RFC3339))
 	}
-	return out, nil
+	return true, out, nil
 }
 
-// record writes down what was decided and done, and tells of it.
+// reasonNameTaken is the engine's, for a Job of somebody else that has the wanted name.
+const reasonNameTaken = "NameTaken"
+
+func reasonOf(out engine.Outcome) string {
+	_, reason, _ := engine.Verdict(out, nil)
+	return reason
+}
+
+// record brings the status up to date with a decision, and reports what is new.
 func (r *run) record(ctx context.Context, d decision) error {
-	runNow, err := r.requested(ctx, d)
+	asked, err := r.asked(ctx, d)
 	if err != nil {
 		return err
 	}
-	r.settle(d)
-	r.Obj.Status.RunNow = runNow
-	r.Told(func() { r.tell(d) })
+	status, failed := settle(r.view, d)
+	recordRequests(&status, d, asked)
+	status.Selector, status.Schedule = selector(r.Obj.Name), r.Obj.Status.Schedule
+	status.Status = r.Obj.Status.Status
+	r.Obj.Status = status
+	r.Told(func() { r.tell(d, failed) })
 	return nil
 }
 
-// tell reports what became of slots that were not started.
-func (r *run) tell(d decision) {
+// asked is the record of a new request for a run by hand. Who made it stands in the object's managed fields, which the
+// cache does not hold.
+func (r *run) asked(ctx context.Context, d decision) (*v1alpha1.RunNow, error) {
+	if d.asked == "" {
+		return nil, nil
+	}
+	live := &v1alpha1.CronTab{}
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(r.Obj), live); err != nil {
+		return nil, fmt.Errorf("reading who asked for a run by hand: %w", err)
+	}
+	record := &v1alpha1.RunNow{Request: d.asked}
+	record.By, record.At = requester(live.ManagedFields, r.view.now)
+	return record, nil
+}
+
+// tell reports what became of slots and requests that were not started, and which runs have failed.
+func (r *run) tell(d decision, failed []string) {
 	missedRuns.Add(float64(d.missed))
 	if d.missed > 0 {
 		r.Event(corev1.EventTypeWarning, EventMissed, "Missed %d runs: they could not be started in time", d.missed)
@@ -242,54 +306,17 @@ func (r *run) tell(d decision) {
 			slot.UTC().Format(time.RFC3339), r.Obj.Spec.ConcurrencyPolicy)
 	}
 	for _, slot := range d.queued {
-		r.Event(corev1.EventTypeNormal, EventQueued, "The slot %s waits for runs that are going on", slot.UTC().Format(time.RFC3339))
+		r.Event(corev1.EventTypeNormal, EventQueued, "The slot %s waits for runs that are in progress", slot.UTC().Format(time.RFC3339))
 	}
-}
-
-// observe writes down what has become of earlier runs while a decision cannot be carried out: the ledger stays as it
-// was, so that all of it is decided again.
-func (r *run) observe(d decision) {
-	if last := r.view.tab.Status.Ledger; last != nil {
-		r.settle(decision{ledger: *last, next: d.next})
+	if slices.Contains(d.waiting, d.asked) {
+		r.Event(corev1.EventTypeNormal, EventQueued, "The run by hand %q waits", d.asked)
 	}
-}
-
-// settle brings the status up to date, and tells which runs have failed.
-func (r *run) settle(d decision) {
-	status, failed := settle(r.view, d)
-	status.Selector = selector(r.Obj.Name)
-	r.Obj.Status = status
+	for _, x := range d.dropped {
+		r.Event(corev1.EventTypeWarning, EventDropped, "The run by hand %q is dropped: %s", x.request, x.why)
+	}
 	for _, name := range failed {
-		r.Told(func() {
-			r.Event(corev1.EventTypeWarning, EventFailed, "The run %s has failed: see its Job and pods", name)
-		})
+		r.Event(corev1.EventTypeWarning, EventFailed, "The run %s has failed: see its Job and pods", name)
 	}
-}
-
-// requested is the record of the last request for a run by hand. Who made it stands in the object's managed fields,
-// which the cache does not hold.
-func (r *run) requested(ctx context.Context, d decision) (*v1alpha1.RunNow, error) {
-	record := r.Obj.Status.RunNow.DeepCopy()
-	if d.request == "" {
-		return record, nil
-	}
-	if record == nil || record.Request != d.request {
-		live := &v1alpha1.CronTab{}
-		if err := r.Live.Get(ctx, client.ObjectKeyFromObject(r.Obj), live); err != nil {
-			return nil, fmt.Errorf("reading who asked for a run by hand: %w", err)
-		}
-		record = &v1alpha1.RunNow{Request: d.request}
-		record.By, record.At = requester(live.ManagedFields, r.view.now)
-		if d.waits {
-			r.Told(func() {
-				r.Event(corev1.EventTypeNormal, EventQueued, "The run by hand %q waits for runs that are going on", d.request)
-			})
-		}
-	}
-	if !d.waits {
-		record.Job = jobOfRequest(r.Obj.Name, d.request)
-	}
-	return record, nil
 }
 
 // judge tells whether the last run that ended did so well.

@@ -47,6 +47,8 @@ type view struct {
 	schedule schedule.Schedule
 	// jobs are all runs that there are.
 	jobs []job
+	// taken are the requests for runs by hand whose Job's name is somebody else's.
+	taken []string
 }
 
 // job is what matters of a Job.
@@ -58,12 +60,17 @@ type job struct {
 	outcome  v1alpha1.Outcome
 	pods     int32
 	deleting bool
+
+	taken time.Time // when the Job controller began to make pods; zero before
+	ever  int32     // the pods that were ever made
+	begun bool      // a pod runs, or has run
 }
 
 // start is a run that is to be started.
 type start struct {
-	job  string
-	slot time.Time // zero for a run by hand
+	job     string
+	slot    time.Time // zero for a run by hand
+	request string    // of a run by hand
 }
 
 // decision is what is to be done now.
@@ -72,9 +79,11 @@ type decision struct {
 	starts []start
 	// stops are the Jobs that make room.
 	stops []string
-	// request is the request for a run by hand that is taken up; its Job is among starts unless it has to wait.
-	request string
-	waits   bool
+	// asked is the request for a run by hand that is new; waiting are those that wait, the oldest first.
+	asked   string
+	waiting []string
+	// dropped are requests that are not run.
+	dropped []dropped
 	// queued and skipped are slots to which that happened just now; missed is how many passed for good.
 	queued, skipped []time.Time
 	missed          int
@@ -108,14 +117,33 @@ func (p *planner) openLedger() {
 	switch last := p.tab.Status.Ledger; {
 	case last == nil:
 		p.ledger = v1alpha1.Ledger{Rules: rules, SettledUntil: p.tab.CreationTimestamp}
-	case last.Rules != rules:
-		p.ledger = v1alpha1.Ledger{Rules: rules, SettledUntil: now}
+	case last.Rules != rules && last.Rules != p.withoutJitter():
+		p.ledger = v1alpha1.Ledger{Rules: rules, SettledUntil: p.begin(last.SettledUntil.Time)}
 		p.skipped = times(last.Queue)
 	case last.SettledUntil.Sub(p.now) > clockWasWrong:
 		p.ledger = v1alpha1.Ledger{Rules: rules, SettledUntil: now, Queue: last.Queue}
 	default:
 		p.ledger = *last.DeepCopy()
+		p.ledger.Rules = rules
 	}
+}
+
+// begin is up to where slots are settled under new rules: those that would have been run by now, jitter included, and
+// those that were settled under the old rules.
+func (p *planner) begin(settled time.Time) metav1.Time {
+	now := p.now.Truncate(time.Second)
+	begin := now.Add(-p.jitter())
+	if settled.After(begin) && !settled.After(now) {
+		begin = settled
+	}
+	return metav1.NewTime(begin)
+}
+
+// withoutJitter identifies the rules without their jitter. A ledger of these goes on: a jitter that is added only delays.
+func (p *planner) withoutJitter() string {
+	spec := p.tab.Spec
+	spec.Jitter = nil
+	return rulesOf(spec, p.schedule)
 }
 
 // closed is the ledger of a CronTab whose schedule makes no sense: whatever it will be, nothing is made up for.
@@ -136,13 +164,19 @@ func rulesOf(spec v1alpha1.CronTabSpec, s schedule.Schedule) string {
 		}
 		return t.UTC().Format(time.RFC3339)
 	}
-	return digest(fmt.Sprintf("%s|%s|%t|%s|%s", s, spec.TimeZone, spec.Suspend, bounds(spec.NotBefore), bounds(spec.NotAfter)))
+	rules := fmt.Sprintf("%s|%s|%t|%s|%s", s, spec.TimeZone, spec.Suspend, bounds(spec.NotBefore), bounds(spec.NotAfter))
+	if spec.Jitter != nil {
+		rules += "|" + spec.Jitter.Duration.String()
+	}
+	return digest(rules)
 }
+
+const digestLength = 10
 
 // digest is a short hash.
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])[:10]
+	return hex.EncodeToString(sum[:])[:digestLength]
 }
 
 // keepQueue takes out of the queue what was started by a run whose status was not written, and what is too late.
@@ -159,44 +193,6 @@ func (p *planner) keepQueue() {
 			p.enqueue(slot)
 		}
 	}
-}
-
-// byHand takes up a request for a run by hand. Where runs exclude each other it waits for its turn, ahead of the queue.
-func (p *planner) byHand() {
-	p.request = pendingRequest(p.tab)
-	if p.request == "" {
-		return
-	}
-	name := jobOfRequest(p.tab.Name, p.request)
-	if p.exists(name) || p.tab.Spec.ConcurrencyPolicy == v1alpha1.ConcurrencyAllow || !p.busy() {
-		p.starts = append(p.starts, start{job: name})
-		return
-	}
-	p.waits = true
-}
-
-// pendingRequest is the request for a run by hand that has no Job yet: the one that waits, else the annotation's.
-func pendingRequest(tab *v1alpha1.CronTab) string {
-	recorded, asked := tab.Status.RunNow, requestOf(tab.Annotations[AnnotationRunNow])
-	switch {
-	case recorded != nil && recorded.Job == "":
-		return recorded.Request
-	case recorded != nil && recorded.Request == asked:
-		return ""
-	default:
-		return asked
-	}
-}
-
-// maxRequest is the longest value of the annotation that is recorded as it is.
-const maxRequest = 128
-
-// requestOf shortens what is too long for a record.
-func requestOf(value string) string {
-	if len(value) <= maxRequest {
-		return value
-	}
-	return fmt.Sprintf("%.*s... (%d bytes, %s)", maxRequest/8, value, len(value), digest(value))
 }
 
 // arrive deals with the slots that have come.
@@ -262,7 +258,7 @@ func (p *planner) place(slot time.Time, tolerance time.Duration, several bool) {
 // admit lets a slot be run, wait or be skipped. What can be started at once waits no longer than until drain. Of
 // several slots that come together, none is skipped for the sake of the others.
 func (p *planner) admit(slot time.Time, several bool) {
-	full, free := len(p.ledger.Queue) >= int(max(p.tab.Spec.QueueLimit, 1)), len(p.ledger.Queue) == 0 && !p.busy() && !p.waits
+	full, free := len(p.ledger.Queue) >= int(max(p.tab.Spec.QueueLimit, 1)), len(p.ledger.Queue) == 0 && !p.busy() && len(p.waiting) == 0
 	switch p.tab.Spec.ConcurrencyPolicy {
 	case v1alpha1.ConcurrencyAllow:
 		p.start(slot)
@@ -285,7 +281,7 @@ func (p *planner) admit(slot time.Time, several bool) {
 // drain starts what can be started now.
 func (p *planner) drain() {
 	policy, waiting := p.tab.Spec.ConcurrencyPolicy, times(p.ledger.Queue)
-	if policy == v1alpha1.ConcurrencyReplace && (p.waits || len(waiting) > 0) {
+	if policy == v1alpha1.ConcurrencyReplace && len(p.waiting)+len(waiting) > 0 {
 		p.makeRoom()
 	}
 	var before []metav1.Time
@@ -294,7 +290,7 @@ func (p *planner) drain() {
 	}
 	p.ledger.Queue = nil
 	for _, slot := range waiting {
-		if policy == v1alpha1.ConcurrencyAllow || (!p.busy() && !p.waits) {
+		if policy == v1alpha1.ConcurrencyAllow || (!p.busy() && len(p.waiting) == 0) {
 			p.start(slot)
 			continue
 		}
@@ -305,11 +301,12 @@ func (p *planner) drain() {
 	}
 }
 
-// makeRoom stops the runs that go on, unless they were started just now.
+// makeRoom stops the runs of the schedule that go on, unless they were started just now. A run by hand is never stopped
+// for another: what comes meanwhile waits for it.
 func (p *planner) makeRoom() {
 	for _, j := range p.jobs {
 		adopted := slices.ContainsFunc(p.starts, func(s start) bool { return s.job == j.name })
-		if j.outcome == v1alpha1.OutcomeRunning && !j.deleting && !adopted {
+		if j.outcome == v1alpha1.OutcomeRunning && !j.slot.IsZero() && !j.deleting && !adopted {
 			p.stops = append(p.stops, j.name)
 		}
 	}
@@ -336,7 +333,7 @@ func (p *planner) enqueue(slot time.Time) {
 }
 
 func (p *planner) start(slot time.Time) {
-	p.starts = append(p.starts, start{jobOf(p.tab.Name, slot), slot})
+	p.starts = append(p.starts, start{job: jobOf(p.tab.Name, slot), slot: slot})
 }
 
 // busy tells whether a run goes on or is started now.

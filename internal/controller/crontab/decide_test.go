@@ -25,6 +25,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
+	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/schedule"
 )
 
@@ -103,6 +104,7 @@ func TestSlots(t *testing.T) {
 
 // TestEdits changes the rules of a ledger: nothing is made up for, and what waited does not run any more.
 func TestEdits(t *testing.T) {
+	short := schedule.Jitter("uid", 20*time.Minute)
 	for _, tc := range []struct {
 		reason       string
 		now          string
@@ -117,6 +119,13 @@ func TestEdits(t *testing.T) {
 		{"suspended", "12:45:10", nil, suspended, "until 12:45:10"},
 		{"resumed after half a year", "2027-09-01 12:45:10", suspended, func(c *v1alpha1.CronTab) { c.Spec.Suspend = false }, "until 12:45:10"},
 		{"suspended with a queue", "12:45:10", queue(time.Date(2027, 3, 1, 12, 10, 0, 0, time.UTC)), suspended, "skip 1210, until 12:45:10"},
+		{"a jitter that is removed", "12:45:10", jitter(24 * time.Hour), func(c *v1alpha1.CronTab) { c.Spec.Jitter = nil }, "until 12:45:10"},
+		{"a jitter that is removed, with runs waiting", "12:45:10", both(jitter(24*time.Hour), queue(time.Date(2027, 3, 1, 12, 10, 0, 0, time.UTC))),
+			func(c *v1alpha1.CronTab) { c.Spec.Jitter = nil }, "skip 1210, until 12:45:10"},
+		{"a jitter that becomes shorter: what is due later is run", "12:45:10", jitter(24 * time.Hour), jitter(20 * time.Minute),
+			"until " + instant(t, "12:45:10").Add(-short).Format("15:04:05")},
+		{"what was run already is not run again", "12:12:10", jitter(24 * time.Hour), jitter(2 * time.Hour), "until 12:10:00"},
+		{"a jitter that is added only delays", "12:45:10", nil, jitter(2 * time.Hour), "until 12:10:00"},
 		{"another image", "12:45:10", nil, func(c *v1alpha1.CronTab) { c.Spec.Image = "x" }, "start 1240, missed 2, until 12:40:00"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
@@ -161,56 +170,6 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-func TestByHand(t *testing.T) {
-	recorded := func(request, jobName string) change {
-		return func(c *v1alpha1.CronTab) { c.Status.RunNow = &v1alpha1.RunNow{Request: request, Job: jobName} }
-	}
-	one, two := jobOfRequest("t", "one"), jobOfRequest("t", "two")
-	for _, tc := range []struct {
-		reason string
-		change change
-		going  []string
-		want   string
-	}{
-		{"asked", asked("one"), nil, "start " + one + ", until 12:10:00"},
-		{"done", both(asked("one"), recorded("one", one)), nil, "until 12:10:00"},
-		{"asked for another", both(asked("two"), recorded("one", one)), nil, "start " + two + ", until 12:10:00"},
-		{"the annotation was taken off", recorded("one", one), nil, "until 12:10:00"},
-		{"asked while suspended", both(asked("one"), suspended), nil, "start " + one + ", until 12:10:00"},
-		{"asked of what never fires", both(asked("one"), never), nil, "start " + one + ", until 12:10:00"},
-		{"Forbid lets it wait", asked("one"), []string{"t-x"}, "request waits, until 12:10:00"},
-		{"Queue lets it wait, ahead of all", all(asked("one"), policy(waits), queue(time.Date(2027, 3, 1, 12, 10, 0, 0, time.UTC))), nil, "start " + one + ", wait 1210, until 12:10:00"},
-		{"Allow starts it", both(asked("one"), policy(allow)), []string{"t-x"}, "start " + one + ", until 12:10:00"},
-		{"Replace makes room for it", both(asked("one"), policy(replace)), []string{"t-202703011210"}, "stop 1210, request waits, until 12:10:00"},
-		{"what waits comes before what is asked now", both(asked("two"), recorded("one", "")), nil, "start " + one + ", until 12:10:00"},
-		{"what waits comes although the annotation is gone", recorded("one", ""), nil, "start " + one + ", until 12:10:00"},
-		{"what was made and not recorded", asked("one"), []string{one}, "start " + one + ", until 12:10:00"},
-		{"the same under Replace", both(asked("one"), policy(replace)), []string{one}, "start " + one + ", until 12:10:00"},
-	} {
-		t.Run(tc.reason, func(t *testing.T) {
-			d := newScene(t, "12:15:00", "12:10:00", tc.change).going(t, tc.going...).decide(t)
-			if diff := cmp.Diff(tc.want, told(d)); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
-		})
-	}
-}
-
-func TestASlotIsSkippedForARunByHand(t *testing.T) {
-	d := newScene(t, "12:20:00", "12:10:00", asked("one")).decide(t)
-	if got, want := told(d), "start "+jobOfRequest("t", "one")+", skip 1220, until 12:20:00"; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-}
-
-func TestLongRequests(t *testing.T) {
-	long := strings.Repeat("ä", 100000)
-	got := requestOf(long)
-	if len(got) > maxRequest || got == requestOf(long+"x") || requestOf("short") != "short" {
-		t.Errorf("requestOf gives %q", got)
-	}
-}
-
 func TestForecast(t *testing.T) {
 	for _, tc := range []struct {
 		reason, now, settled string
@@ -235,6 +194,30 @@ func TestForecast(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestWakesToTheSecond: a CronTab is looked at again at the very instant of its next run, or after ten minutes.
+func TestWakesToTheSecond(t *testing.T) {
+	for _, tc := range []struct{ reason, now, want string }{
+		{"the next run", "12:15:00", "12:20:00"},
+		{"the first run", "12:09:59", "12:10:00"},
+		{"shortly before", "12:19:59", "12:20:00"},
+		{"at a run", "12:20:00", "12:30:00"},
+	} {
+		s := newScene(t, tc.now, "12:00:00")
+		r := &run{view: s.view(t)}
+		if at := r.next(s.decide(t)); !at.Equal(instant(t, tc.want)) || r.dueAt(engine.Done(), at) != engine.Done().Due(instant(t, tc.want)) {
+			t.Errorf("%s: it is looked at again at %v, want %s", tc.reason, at, tc.want)
+		}
+	}
+	daily := newScene(t, "12:15:00", "12:00:00", func(c *v1alpha1.CronTab) { c.Spec.CronSpec = "0 0 * * *" })
+	r := &run{view: daily.view(t)}
+	if at := r.next(daily.decide(t)); !at.Equal(instant(t, "12:25:00")) {
+		t.Errorf("a clock that is set is noticed at %v", at)
+	}
+	if at := r.next(newScene(t, "12:15:00", "12:00:00", suspended).decide(t)); !at.IsZero() || r.dueAt(engine.Done(), at) != engine.Done() {
+		t.Errorf("what never fires is looked at again at %v", at)
 	}
 }
 

@@ -19,6 +19,7 @@ package crontab
 import (
 	"maps"
 	"math"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -35,30 +36,40 @@ const (
 	LabelCronTab = "batch.acme.com/crontab"
 	// AnnotationSlot is on Jobs and pods of the schedule: the slot that they run for, in UTC.
 	AnnotationSlot = "batch.acme.com/slot"
-	// AnnotationRunNow on a CronTab asks for a run by hand: its value names the request. It is on that run's Job and
-	// pods, too.
-	AnnotationRunNow = "batch.acme.com/run-now"
 
+	slotLayout          = "200601021504"
 	containerName       = "run"
 	defaultBackoffLimit = 6
 )
 
 // jobOf is the name of the Job for a slot: the same whoever computes it.
 func jobOf(tab string, slot time.Time) string {
-	return names.Job(tab, slot.UTC().Format("200601021504"))
+	return names.Job(tab, slot.UTC().Format(slotLayout))
 }
 
 // jobOfRequest is the name of the Job for a run by hand.
 func jobOfRequest(tab, request string) string { return names.Job(tab, "run-"+digest(request)) }
+
+// runOf reads the name of a Job of a CronTab: the slot that it was made for, or none for a run by hand. It is false when
+// no run of the CronTab has that name. What a Job is for is read from its name, which nobody can change, and not from its
+// labels and annotations, which admission may overwrite and which a copy has, too.
+func runOf(tab, name string) (slot time.Time, ok bool) {
+	if at, err := time.Parse(slotLayout, name[max(len(name)-len(slotLayout), 0):]); err == nil {
+		return at, jobOf(tab, at) == name
+	}
+	tail := name[max(len(name)-digestLength, 0):]
+	isDigest := len(tail) == digestLength && strings.Trim(tail, "0123456789abcdef") == ""
+	return time.Time{}, isDigest && names.Job(tab, "run-"+tail) == name
+}
 
 // selector finds the pods of all runs.
 func selector(tab string) string { return LabelCronTab + "=" + names.Child(tab, "") }
 
 // desiredJob is the Job of one run. What is not said meets the Pod Security level restricted. It is created and not
 // applied: nobody compares it with anything later.
-func desiredJob(tab *v1alpha1.CronTab, st start, request string) *batchv1.Job {
+func desiredJob(tab *v1alpha1.CronTab, st start) *batchv1.Job {
 	labels := map[string]string{LabelCronTab: names.Child(tab.Name, "")}
-	why := map[string]string{AnnotationRunNow: request}
+	why := map[string]string{names.AnnotationRunNow: st.request}
 	if !st.slot.IsZero() {
 		why = map[string]string{AnnotationSlot: st.slot.UTC().Format(time.RFC3339)}
 	}

@@ -20,6 +20,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,7 +36,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files of this package anew")
 
 func TestDesiredJob(t *testing.T) {
-	slot := start{jobOf("report", instant(t, "12:10:00")), instant(t, "12:10:00").In(time.FixedZone("", 3600))}
+	slot := start{job: jobOf("report", instant(t, "12:10:00")), slot: instant(t, "12:10:00").In(time.FixedZone("", 3600))}
 	everything := v1alpha1.CronTabSpec{
 		Image: "registry.acme.com/report:v1", Replicas: 3, Command: []string{"sh"}, Args: []string{"-c", "date"},
 		Env: []corev1.EnvVar{{Name: "A", Value: "b"}, {Name: "EMPTY"}, {Name: "S", ValueFrom: &corev1.EnvVarSource{
@@ -70,11 +71,11 @@ func TestDesiredJob(t *testing.T) {
 	}{
 		{"least", v1alpha1.CronTabSpec{Image: "registry.acme.com/report"}, slot},
 		{"everything", everything, slot},
-		{"by-hand", v1alpha1.CronTabSpec{Image: "registry.acme.com/report"}, start{job: jobOfRequest("report", "incident-4711")}},
+		{"by-hand", v1alpha1.CronTabSpec{Image: "registry.acme.com/report"}, start{job: jobOfRequest("report", "incident-4711"), request: "incident-4711"}},
 	} {
 		t.Run(tc.golden, func(t *testing.T) {
 			tab := &v1alpha1.CronTab{ObjectMeta: metav1.ObjectMeta{Name: "report", Namespace: "app-y"}, Spec: tc.spec}
-			got, err := yaml.Marshal(desiredJob(tab, tc.start, "incident-4711"))
+			got, err := yaml.Marshal(desiredJob(tab, tc.start))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,6 +93,37 @@ func TestDesiredJob(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestRunOf reads what a Job is for from its name: that alone cannot be changed, nor be the same in a copy.
+func TestRunOf(t *testing.T) {
+	long := strings.Repeat("a", 253)
+	slot := time.Date(2027, time.March, 1, 12, 10, 0, 0, time.UTC)
+	hand := jobOfRequest("report", "one")
+	for _, tc := range []struct {
+		reason, tab, name string
+		slot              time.Time
+		ok                bool
+	}{
+		{"a slot", "report", "report-202703011210", slot, true},
+		{"a slot of a long name", long, jobOf(long, slot), slot, true},
+		{"a slot of a name with dots", "a.b", jobOf("a.b", slot), slot, true},
+		{"a request", "report", hand, time.Time{}, true},
+		{"a request of a long name", long, jobOfRequest(long, "x"), time.Time{}, true},
+		{"a copy of a slot's", "report", "report-202703011210-copy", time.Time{}, false},
+		{"another copy of it", "report", "copy-of-report-202703011210", time.Time{}, false},
+		{"a copy of a request's", "report", hand + "-copy", time.Time{}, false},
+		{"a copy with one more digit", "report", hand + "0", time.Time{}, false},
+		{"a slot of another CronTab", "report", "reports-202703011210", time.Time{}, false},
+		{"a time that is none", "report", "report-202713011210", time.Time{}, false},
+		{"a request that is no digest", "report", "report-run-incident47", time.Time{}, false},
+		{"nothing like it", "report", "report", time.Time{}, false},
+		{"less", "report", "r", time.Time{}, false},
+	} {
+		if slot, ok := runOf(tc.tab, tc.name); ok != tc.ok || ok && !slot.Equal(tc.slot) {
+			t.Errorf("%s: %s is %v, %v, want %v, %v", tc.reason, tc.name, slot, ok, tc.slot, tc.ok)
+		}
 	}
 }
 

@@ -89,8 +89,24 @@ func (v view) recorded(j job) bool {
 	if !j.slot.IsZero() {
 		return !j.slot.After(s.Ledger.SettledUntil.Time) && !contains(s.Ledger.Queue, j.slot)
 	}
-	pending := pendingRequest(v.tab)
-	return pending == "" || jobOfRequest(v.tab.Name, pending) != j.name
+	pending := append(waitingRequests(v.tab), newRequest(v.tab))
+	return !slices.ContainsFunc(pending, func(request string) bool { return jobOfRequest(v.tab.Name, request) == j.name })
+}
+
+// unknown tells whether the status, as it was read, has nothing of a run although its slot is dealt with now: it was
+// started by a run of ours whose status was not written, and more has happened since.
+func (v view) unknown(j job, d decision) bool {
+	s := v.tab.Status
+	switch {
+	case slices.ContainsFunc(s.Active, func(a v1alpha1.ActiveRun) bool { return a.Job == j.name }),
+		slices.ContainsFunc(d.starts, func(st start) bool { return st.job == j.name }):
+		return false
+	case j.slot.IsZero():
+		return v.recorded(j) && (s.LastRun == nil || j.started.After(s.LastRun.Started.Time))
+	default:
+		dealtWith := !j.slot.After(d.ledger.SettledUntil.Time) && !contains(d.ledger.Queue, j.slot)
+		return dealtWith && !v.recorded(j)
+	}
 }
 
 // settle brings the part of the status that is about runs up to date with a decision that was carried out, and
@@ -99,12 +115,23 @@ func settle(v view, d decision) (s v1alpha1.CronTabStatus, failed []string) {
 	s = *v.tab.Status.DeepCopy()
 	s.Missed += int64(d.missed)
 	s.Skipped += int64(len(d.skipped))
-	s.Ledger = &d.ledger
+	if !d.ledger.SettledUntil.IsZero() {
+		s.Ledger = &d.ledger
+	}
 	s.NextRuns = nil
 	for _, t := range d.next {
 		s.NextRuns = append(s.NextRuns, metav1.NewTime(t))
 	}
 	tracked := slices.Clone(s.Active)
+	for _, j := range v.jobs {
+		if v.unknown(j, d) {
+			run := v.run(start{job: j.name, slot: j.slot})
+			tracked = append(tracked, run)
+			if s.LastRun == nil || s.LastRun.Started.Before(&run.Started) {
+				s.LastRun = &v1alpha1.LastRun{ActiveRun: run, Outcome: v1alpha1.OutcomeRunning}
+			}
+		}
+	}
 	for _, st := range d.starts {
 		run := v.run(st)
 		s.LastRun = &v1alpha1.LastRun{ActiveRun: run, Outcome: v1alpha1.OutcomeRunning}
@@ -180,7 +207,7 @@ func (v view) active(tracked []v1alpha1.ActiveRun, d decision) (list []v1alpha1.
 		if i >= 0 {
 			list = append(list, tracked[i])
 		} else {
-			list = append(list, v.run(start{j.name, j.slot}))
+			list = append(list, v.run(start{job: j.name, slot: j.slot}))
 		}
 	}
 	for _, st := range d.starts {

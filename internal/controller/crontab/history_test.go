@@ -73,6 +73,7 @@ func TestPrunable(t *testing.T) {
 		{"not while the status has it waiting", both(keep(0, 0, 0), queue(one.slot)), []job{one}, ", then 12:20:01"},
 		{"by hand", keep(0, 0, 0), []job{byHand}, "run"},
 		{"by hand, not before it is recorded", both(keep(0, 0, 0), asked("one")), []job{byHand}, ", then 12:20:01"},
+		{"by hand, not while the status has it waiting", both(keep(0, 0, 0), waiting("one", "two")), []job{byHand}, ", then 12:20:01"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			s := newScene(t, "12:20:00", "12:10:00", tc.change)
@@ -130,10 +131,40 @@ func TestSettle(t *testing.T) {
 			s := newScene(t, "12:15:00", "12:00:00").going(t, name).ended(t, v1alpha1.OutcomeFailed).forgotten()
 			return s, s.decide(t)
 		}, "last " + name + " Failed, failure, failed " + name + ", 0 pods"},
+		{"the same, and another slot has passed since", func(t *testing.T) (*scene, decision) {
+			s := newScene(t, "12:25:00", "12:00:00").going(t, name).ended(t, v1alpha1.OutcomeFailed).forgotten()
+			return s, s.decide(t)
+		}, "active t-202703011220, last t-202703011220 Running, failure, failed " + name + ", 1 pods"},
+		{"the same, and the schedule is another since", func(t *testing.T) (*scene, decision) {
+			s := newScene(t, "12:25:00", "12:00:00").going(t, name).ended(t, v1alpha1.OutcomeFailed).forgotten()
+			s.tab.Spec.CronSpec = "0 0 * * *"
+			return s, s.decide(t)
+		}, "last " + name + " Failed, failure, failed " + name + ", 0 pods"},
+		{"the same, and it had waited in the queue", func(t *testing.T) (*scene, decision) {
+			s := newScene(t, "12:15:00", "12:10:00", queue(instant(t, "12:10:00"))).going(t, name).ended(t, v1alpha1.OutcomeFailed).forgotten()
+			s.tab.Spec.CronSpec = "0 0 * * *"
+			return s, s.decide(t)
+		}, "last " + name + " Failed, failure, failed " + name + ", 0 pods"},
+		{"while nothing can be started it is told later", func(t *testing.T) (*scene, decision) {
+			s := newScene(t, "12:25:00", "12:00:00").going(t, name).ended(t, v1alpha1.OutcomeFailed).forgotten()
+			return s, postponed(s.tab.Status.Ledger, s.decide(t))
+		}, "0 pods"},
+		{"by hand, and something else was asked for since", func(t *testing.T) (*scene, decision) {
+			s := newScene(t, "12:15:00", "12:10:00", func(c *v1alpha1.CronTab) {
+				c.Status.LastRun = &v1alpha1.LastRun{ActiveRun: v1alpha1.ActiveRun{Job: "t-x", Started: metav1.NewTime(instant(t, "11:59:59"))}}
+			}).going(t, jobOfRequest("t", "one")).ended(t, v1alpha1.OutcomeFailed).forgotten()
+			return s, s.decide(t)
+		}, "last " + jobOfRequest("t", "one") + " Failed, failure, failed " + jobOfRequest("t", "one") + ", 0 pods"},
+		{"by hand, long ago", func(t *testing.T) (*scene, decision) {
+			s := newScene(t, "12:15:00", "12:10:00", func(c *v1alpha1.CronTab) {
+				c.Status.LastRun = &v1alpha1.LastRun{ActiveRun: v1alpha1.ActiveRun{Job: "t-x", Started: metav1.NewTime(instant(t, "12:00:01"))}, Outcome: "Succeeded"}
+			}).going(t, jobOfRequest("t", "one")).ended(t, v1alpha1.OutcomeFailed).forgotten()
+			return s, s.decide(t)
+		}, "last t-x Succeeded, 0 pods"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			s, d := tc.make(t)
-			status, failed := settle(view{now: instant(t, s.now), tab: s.tab, schedule: s.parse(t), jobs: s.jobs}, d)
+			status, failed := settle(s.view(t), d)
 			if diff := cmp.Diff(tc.want, summary(status, failed)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}

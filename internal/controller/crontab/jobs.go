@@ -19,6 +19,7 @@ package crontab
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,12 +33,13 @@ import (
 
 	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/names"
 )
 
 // look takes in all runs that there are. One that goes on according to the status and that the cache does not show is
 // looked for on the API server: the cache may be late, and a run that goes on must not be taken for gone.
 func (r *run) look(ctx context.Context) error {
-	r.view = view{now: r.Clock.Now(), tab: r.Obj.DeepCopy(), schedule: r.schedule}
+	r.view = view{now: r.Clock.Now(), tab: r.Obj.DeepCopy()}
 	r.live = map[string]*batchv1.Job{}
 	if err := r.EachOwned(ctx, func(o client.Object) error {
 		r.add(o.(*batchv1.Job))
@@ -62,31 +64,30 @@ func (r *run) look(ctx context.Context) error {
 	return nil
 }
 
-// isRun tells whether a Job has the name that follows from what it says it runs for. A copy of one has another name.
+// isRun tells whether an object has the name of a run: a copy of one has another name.
 func isRun(tab *v1alpha1.CronTab, o client.Object) bool {
-	if request, byHand := o.GetAnnotations()[AnnotationRunNow]; byHand {
-		return o.GetName() == jobOfRequest(tab.Name, request)
-	}
-	slot, err := time.Parse(time.RFC3339, o.GetAnnotations()[AnnotationSlot])
-	return err == nil && o.GetName() == jobOf(tab.Name, slot)
+	_, ok := runOf(tab.Name, o.GetName())
+	return ok
 }
 
 func (r *run) add(live *batchv1.Job) {
+	slot, _ := runOf(r.Obj.Name, live.Name)
 	r.live[live.Name] = live
-	r.view.jobs = append(r.view.jobs, observed(live))
+	r.view.jobs = append(r.view.jobs, observed(live, slot))
 }
 
 // observed is what matters of a Job.
-func observed(live *batchv1.Job) job {
+func observed(live *batchv1.Job, slot time.Time) job {
 	j := job{
-		name: live.Name, started: live.CreationTimestamp.Time, outcome: v1alpha1.OutcomeRunning,
-		deleting: !live.DeletionTimestamp.IsZero(), pods: 1,
+		name: live.Name, slot: slot, started: live.CreationTimestamp.Time, outcome: v1alpha1.OutcomeRunning,
+		deleting: !live.DeletionTimestamp.IsZero(), pods: 1, ever: everMade(live.Status), begun: live.Status.Ready != nil && *live.Status.Ready > 0 ||
+			live.Status.Succeeded+live.Status.Failed > 0,
 	}
 	if live.Spec.Parallelism != nil {
 		j.pods = *live.Spec.Parallelism
 	}
-	if slot, err := time.Parse(time.RFC3339, live.Annotations[AnnotationSlot]); err == nil {
-		j.slot = slot
+	if live.Status.StartTime != nil {
+		j.taken = live.Status.StartTime.Time
 	}
 	for _, c := range live.Status.Conditions {
 		switch {
@@ -100,20 +101,30 @@ func observed(live *batchv1.Job) job {
 	return j
 }
 
-// stop stops a run. Its Job stays until the pods are gone, so that what follows does not meet them.
-func (r *run) stop(ctx context.Context, name string) error {
-	return r.Discard(ctx, r.live[name].DeepCopy(), metav1.DeletePropagationForeground)
+// stop stops runs. Their Jobs stay until the pods are gone, so that what follows does not meet them.
+func (r *run) stop(ctx context.Context, names ...string) error {
+	return r.discard(ctx, names, metav1.DeletePropagationForeground)
+}
+
+// discard deletes the Jobs of runs. One that cannot be deleted keeps none of the others.
+func (r *run) discard(ctx context.Context, names []string, propagation metav1.DeletionPropagation) error {
+	var errs []error
+	for _, name := range names {
+		errs = append(errs, r.Discard(ctx, r.live[name].DeepCopy(), propagation))
+	}
+	return errors.Join(errs...)
 }
 
 // prune deletes ended runs that are not kept any more, with their pods.
 func (r *run) prune(ctx context.Context) (engine.Outcome, error) {
+	again, err := r.discardOld(ctx)
+	return engine.Done().Due(again), err
+}
+
+// discardOld deletes the runs that are not kept any more, and gives the time when the next of the others is too old.
+func (r *run) discardOld(ctx context.Context) (again time.Time, err error) {
 	gone, again := prunable(r.view)
-	for _, name := range gone {
-		if err := r.Discard(ctx, r.live[name].DeepCopy(), metav1.DeletePropagationBackground); err != nil {
-			return engine.Outcome{}, err
-		}
-	}
-	return engine.Done().Due(again), nil
+	return again, r.discard(ctx, gone, metav1.DeletePropagationBackground)
 }
 
 // Finalize is what happens between the deletion of a CronTab and its disappearance.
@@ -144,17 +155,18 @@ func (r *run) end(ctx context.Context) (engine.Outcome, error) {
 		r.Log.Info("Gave up waiting for the pods of stopped runs; they go with their Jobs", "runs", len(running))
 		return engine.Done(), nil
 	}
+	var stops []string
 	for _, j := range running {
-		if j.deleting {
-			continue
+		if !j.deleting {
+			stops = append(stops, j.name)
 		}
-		switch err := r.stop(ctx, j.name); {
-		case apierrors.IsConflict(err): // The Job has changed meanwhile.
-			return engine.Outcome{}, err
-		case err != nil:
-			return engine.Outcome{}, engine.Explain(err, ReasonCannotStop, fmt.Sprintf("%v; it is tried again until %s after the "+
-				"deletion, then the Jobs are left to the garbage collector", err, stopFor))
-		}
+	}
+	switch err := r.stop(ctx, stops...); {
+	case apierrors.IsConflict(err): // A Job has changed meanwhile.
+		return engine.Outcome{}, err
+	case err != nil:
+		return engine.Outcome{}, engine.Explain(err, ReasonCannotStop, fmt.Sprintf("%v; it is tried again until %s after the "+
+			"deletion, then the Jobs are left to the garbage collector", err, stopFor))
 	}
 	return engine.Wait(0, ReasonRunsGoingOn, fmt.Sprintf("%d runs are being stopped; this object goes when their pods are gone, "+
 		"or %s after its deletion", len(running), stopFor)).Due(deadline), nil
@@ -175,7 +187,7 @@ func requester(fields []metav1.ManagedFieldsEntry, now time.Time) (by string, at
 		if json.Unmarshal(f.FieldsV1.GetRawBytes(), &owned) != nil {
 			continue
 		}
-		if _, sets := owned.Metadata.Annotations["f:"+AnnotationRunNow]; sets {
+		if _, sets := owned.Metadata.Annotations["f:"+names.AnnotationRunNow]; sets {
 			by, at = f.Manager, *f.Time
 		}
 	}

@@ -25,6 +25,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
+	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/schedule"
 )
 
@@ -44,9 +45,10 @@ func instant(t *testing.T, text string) time.Time {
 
 // scene is a CronTab "t" of every ten minutes, created at noon, at some time later.
 type scene struct {
-	now  string
-	tab  *v1alpha1.CronTab
-	jobs []job
+	now   string
+	tab   *v1alpha1.CronTab
+	jobs  []job
+	taken []string
 }
 
 func newScene(t *testing.T, now string, settled string, change ...func(*v1alpha1.CronTab)) *scene {
@@ -115,7 +117,12 @@ func (s *scene) ended(t *testing.T, how v1alpha1.Outcome) *scene {
 
 func (s *scene) decide(t *testing.T) decision {
 	t.Helper()
-	return decide(view{now: instant(t, s.now), tab: s.tab, schedule: s.parse(t), jobs: s.jobs})
+	return decide(s.view(t))
+}
+
+func (s *scene) view(t *testing.T) view {
+	t.Helper()
+	return view{now: instant(t, s.now), tab: s.tab, schedule: s.parse(t), jobs: s.jobs, taken: s.taken}
 }
 
 // told is a decision as text: what is started, stopped, queued, skipped, missed, and until when all is settled.
@@ -136,8 +143,11 @@ func told(d decision) string {
 	if d.missed > 0 {
 		all = append(all, fmt.Sprint("missed ", d.missed))
 	}
-	if d.waits {
-		all = append(all, "request waits")
+	for _, request := range d.waiting {
+		all = append(all, request+" waits")
+	}
+	for _, x := range d.dropped {
+		all = append(all, x.request+" dropped")
 	}
 	return strings.Join(append(all, "until "+d.ledger.SettledUntil.UTC().Format("15:04:05")), ", ")
 }
@@ -166,8 +176,13 @@ func queue(slots ...time.Time) change {
 	}
 }
 
+func jitter(d time.Duration) change {
+	return func(c *v1alpha1.CronTab) { c.Spec.Jitter = &metav1.Duration{Duration: d} }
+}
+
+// asked has the annotation that asks for a run by hand.
 func asked(value string) change {
-	return func(c *v1alpha1.CronTab) { c.Annotations = map[string]string{AnnotationRunNow: value} }
+	return func(c *v1alpha1.CronTab) { c.Annotations = map[string]string{names.AnnotationRunNow: value} }
 }
 
 const (

@@ -20,6 +20,8 @@ package crontab
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
+	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/schedule"
 )
 
@@ -49,10 +52,32 @@ func (webhook) ValidateCreate(_ context.Context, c *v1alpha1.CronTab) (admission
 // ValidateUpdate implements admission.Validator. An object that is being deleted is never held back: whatever is
 // wrong with it, its finalizer has to come off.
 func (webhook) ValidateUpdate(_ context.Context, was, c *v1alpha1.CronTab) (admission.Warnings, error) {
-	if !c.DeletionTimestamp.IsZero() || was.Generation == c.Generation {
+	if !c.DeletionTimestamp.IsZero() {
 		return nil, nil
 	}
-	return validate(c)
+	warnings := overwritten(was, c)
+	if was.Generation == c.Generation {
+		return warnings, nil
+	}
+	more, err := validate(c)
+	return append(warnings, more...), err
+}
+
+// overwritten warns of a request for a run by hand that is replaced before the operator has seen it: an annotation has
+// one value, so that nobody else can report it.
+func overwritten(was, c *v1alpha1.CronTab) admission.Warnings {
+	before := was.Annotations[names.AnnotationRunNow]
+	if before == "" || before == c.Annotations[names.AnnotationRunNow] || recorded(was.Status, before) {
+		return nil
+	}
+	return admission.Warnings{fmt.Sprintf("the run by hand %.40q was not seen yet and is replaced: it is not run. "+
+		"Ask for one run after the other, and look at status.runNow", before)}
+}
+
+// recorded tells whether the status has a request.
+func recorded(s v1alpha1.CronTabStatus, request string) bool {
+	return s.RunNow != nil && s.RunNow.Request == names.Request(request) ||
+		slices.ContainsFunc(s.Requests, func(r v1alpha1.RunNow) bool { return r.Request == names.Request(request) })
 }
 
 // ValidateDelete implements admission.Validator. The webhook is not called for it.

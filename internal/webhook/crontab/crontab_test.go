@@ -24,6 +24,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
+	"github.com/acme/platform-operator/internal/names"
 )
 
 func cronTab(spec, zone string, generation int64) *v1alpha1.CronTab {
@@ -44,7 +45,7 @@ func TestValidate(t *testing.T) {
 		{"never", "0 0 30 2 *", "", nil, "spec.cronSpec 0 0 30 2 * never fires"},
 		{"an unknown zone", "5 0 * * *", "Europe/Bielefeld", []string{"spec.timeZone", `there is no time zone "Europe/Bielefeld"`, `such as "Europe/Berlin"`}, ""},
 		{"the machine's zone", "5 0 * * *", "Local", []string{"spec.timeZone", "would depend on the machine"}, ""},
-		{"an hour that is none", "5 24 * * *", "", []string{"spec.cronSpec", `hour "24"`, "want 0-23"}, ""},
+		{"an hour that is none", "5 24 * * *", "", []string{"spec.cronSpec", `hour "24"`, "24 is out of range 0-23; write 0 for midnight"}, ""},
 		{"a range that runs backwards", "5 0 * * FRI-MON", "", []string{"spec.cronSpec", "day of week", "runs backwards"}, ""},
 		{"both wrong", "5 24 * * *", "Mars", []string{"spec.cronSpec", "spec.timeZone"}, ""},
 	} {
@@ -60,6 +61,45 @@ func TestValidate(t *testing.T) {
 			}
 			if got := strings.Join(warnings, ""); (got == "") != (tc.warned == "") || !strings.Contains(got, tc.warned) {
 				t.Errorf("warned %q, want %q", got, tc.warned)
+			}
+		})
+	}
+}
+
+// TestOverwrittenRequests warns of a request for a run by hand that nobody has seen.
+func TestOverwrittenRequests(t *testing.T) {
+	const key = "batch.acme.com/run-now"
+	long := strings.Repeat("x", 300)
+	with := func(request string, s v1alpha1.CronTabStatus) *v1alpha1.CronTab {
+		c := cronTab("5 0 * * *", "", 1)
+		c.Status = s
+		if request != "" {
+			c.Annotations = map[string]string{key: request}
+		}
+		return c
+	}
+	last := func(request string) v1alpha1.CronTabStatus {
+		return v1alpha1.CronTabStatus{RunNow: &v1alpha1.RunNow{Request: request}}
+	}
+	for _, tc := range []struct {
+		reason        string
+		before, after string
+		status        v1alpha1.CronTabStatus
+		warned        bool
+	}{
+		{"the first", "", "a", v1alpha1.CronTabStatus{}, false},
+		{"not seen, another", "a", "b", v1alpha1.CronTabStatus{}, true},
+		{"not seen, taken off", "a", "", v1alpha1.CronTabStatus{}, true},
+		{"not seen, though an earlier one was", "b", "c", last("a"), true},
+		{"not seen, the same", "a", "a", v1alpha1.CronTabStatus{}, false},
+		{"seen", "a", "b", last("a"), false},
+		{"waits", "a", "b", v1alpha1.CronTabStatus{RunNow: last("b").RunNow, Requests: []v1alpha1.RunNow{{Request: "a"}}}, false},
+		{"long, and seen", long, "b", last(names.Request(long)), false},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			warnings, err := webhook{}.ValidateUpdate(t.Context(), with(tc.before, tc.status), with(tc.after, tc.status))
+			if err != nil || (len(warnings) == 1) != tc.warned {
+				t.Errorf("warns %q, error %v", warnings, err)
 			}
 		})
 	}

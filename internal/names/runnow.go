@@ -1,0 +1,39 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package names
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+)
+
+// AnnotationRunNow on a CronTab asks for a run by hand: its value names the request. It is on that run's Job and
+// pods, too.
+const AnnotationRunNow = "batch.acme.com/run-now"
+
+// maxRequest is the longest value of the annotation that is recorded unchanged.
+const maxRequest = 128
+
+// Request is how the value of the annotation is recorded: one that is too long is shortened.
+func Request(value string) string {
+	if len(value) <= maxRequest {
+		return value
+	}
+	sum := sha256.Sum256([]byte(value))
+	return fmt.Sprintf("%.*s... (%d bytes, %s)", maxRequest/8, value, len(value), hex.EncodeToString(sum[:])[:10])
+}
