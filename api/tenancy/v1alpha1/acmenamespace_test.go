@@ -45,7 +45,7 @@ func acmeNamespace(lines ...string) string {
 const (
 	noLabel    = "must be a DNS-1123 label: lower-case letters, digits and '-', beginning and ending with a letter or digit, for instance team-a"
 	reserved   = "is reserved for the cluster: default, kube-*, openshift-*, olm and operators cannot be handed to a tenant"
-	noSpace    = "must not begin or end with white space or hold control characters"
+	noSpace    = "must not begin or end with white space or hold control characters, line separators or marks of direction"
 	systemUser = "system: names belong to Kubernetes; give a user of your identity provider, or system:serviceaccount:NAMESPACE:NAME"
 	systemTeam = "system: groups belong to Kubernetes; give groups of your identity provider, or system:serviceaccounts:NAMESPACE"
 	ourKey     = "keys of *kubernetes.io, *k8s.io and *acme.com and the key admin are reserved: guard rails depend on them; use a prefix of your own"
@@ -105,6 +105,12 @@ func TestAdminUsername(t *testing.T) {
 		"sa\x00m":                     noSpace,
 		"sa\x1fm":                     noSpace,
 		"sa\x7fm":                     noSpace,
+		"sa\u009bm":                   noSpace, // a terminal reads it as the beginning of a command
+		"sa\u0085m":                   noSpace,
+		"sa\u2028m":                   noSpace,
+		"sa\u202em":                   noSpace,
+		"sa\u2066m":                   noSpace,
+		"\ufeffsam":                   noSpace,
 		"system:admin":                systemUser,
 		"system:anonymous":            systemUser,
 		"system:node:n1":              systemUser,
@@ -130,6 +136,8 @@ func TestAdminGroups(t *testing.T) {
 		{"one twice", `["a", "a"]`, "spec.adminGroups[1]", `Duplicate value: "a"`},
 		{"33 of them", "[" + numbered(33) + "]", "spec.adminGroups", "must have at most 32 items"},
 		{"a control character", `["te\u0000am"]`, "spec.adminGroups", noSpace},
+		{"a control character of C1", `["te\u009bam"]`, "spec.adminGroups", noSpace},
+		{"another direction", `["te\u202eam"]`, "spec.adminGroups", noSpace},
 		{"white space around it", `[" team"]`, "spec.adminGroups", noSpace},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
