@@ -17,6 +17,7 @@ limitations under the License.
 package tolerant
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -34,10 +35,16 @@ func Decode(from map[string]any, into any) (err error) {
 			err = fmt.Errorf("decoding it panics: %v", r)
 		}
 	}()
-	if err := vet(reflect.TypeOf(into), from, ""); err != nil {
+	if err := walk(reflect.TypeOf(into), from, "", vetQuantity); err != nil {
 		return err
 	}
-	return runtime.DefaultUnstructuredConverter.FromUnstructured(from, into)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(from, into); err != nil {
+		if where := walk(reflect.TypeOf(into), from, "", parse); where != nil {
+			return where
+		}
+		return err
+	}
+	return nil
 }
 
 var (
@@ -49,23 +56,38 @@ var (
 // maxQuantity is the length of a quantity that is read. None of Kubernetes' own is half as long.
 const maxQuantity = 64
 
-// vet finds the quantities in a value that is to be read into a type, and refuses those that the parser cannot cope with.
-func vet(t reflect.Type, value any, path string) error {
+// leaf judges a value that is read by a parser of its type.
+type leaf func(t reflect.Type, value any, path string) error
+
+var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
+
+// walk judges every value that is to be read by a parser into a type, or into a part of it.
+func walk(t reflect.Type, value any, path string, judge leaf) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if t == quantityType {
-		return vetQuantity(value, path)
+	if value != nil && reflect.PointerTo(t).Implements(unmarshaler) {
+		return judge(t, value, path)
 	}
 	switch v := value.(type) {
 	case map[string]any:
-		return vetMap(t, v, path)
-	case []any:
-		if t.Kind() != reflect.Slice {
-			return nil
+		if t.Kind() == reflect.Struct {
+			return walkStruct(t, v, path, judge)
 		}
+		for k, e := range v {
+			if t.Kind() != reflect.Map {
+				break
+			}
+			if err := walk(t.Elem(), e, path+"["+k+"]", judge); err != nil {
+				return err
+			}
+		}
+	case []any:
 		for i, e := range v {
-			if err := vet(t.Elem(), e, fmt.Sprintf("%s[%d]", path, i)); err != nil {
+			if t.Kind() != reflect.Slice {
+				break
+			}
+			if err := walk(t.Elem(), e, fmt.Sprintf("%s[%d]", path, i), judge); err != nil {
 				return err
 			}
 		}
@@ -73,37 +95,41 @@ func vet(t reflect.Type, value any, path string) error {
 	return nil
 }
 
-func vetMap(t reflect.Type, value map[string]any, path string) error {
-	if t.Kind() == reflect.Map {
-		for k, e := range value {
-			if err := vet(t.Elem(), e, path+"["+k+"]"); err != nil {
-				return err
-			}
-		}
-	}
-	if t.Kind() != reflect.Struct {
-		return nil
-	}
+func walkStruct(t reflect.Type, value map[string]any, path string, judge leaf) error {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		part, present := value[name]
+		below := strings.TrimPrefix(path+"."+name, ".")
 		if name == "" && f.Anonymous {
-			if err := vet(f.Type, value, path); err != nil {
-				return err
-			}
+			part, present, below = value, true, path
 		}
-		if e, ok := value[name]; ok && name != "" {
-			if err := vet(f.Type, e, strings.TrimPrefix(path+"."+name, ".")); err != nil {
-				return err
-			}
+		if !present {
+			continue
+		}
+		if err := walk(f.Type, part, below, judge); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func vetQuantity(value any, path string) error {
-	if s, ok := value.(string); ok && (len(s) > maxQuantity || endless.MatchString(s)) {
+// vetQuantity refuses a quantity that the parser cannot cope with.
+func vetQuantity(t reflect.Type, value any, path string) error {
+	if s, ok := value.(string); ok && t == quantityType && (len(s) > maxQuantity || endless.MatchString(s)) {
 		return fmt.Errorf("%s: %.64q is no quantity that can be read", path, s)
+	}
+	return nil
+}
+
+// parse reads a value as its type does.
+func parse(t reflect.Type, value any, path string) error {
+	text, err := json.Marshal(value)
+	if err == nil {
+		err = json.Unmarshal(text, reflect.New(t).Interface())
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
 }

@@ -43,6 +43,7 @@ func acmeNamespace(lines ...string) string {
 }
 
 const (
+	noResource = "every key must be the name of a resource, for instance cpu, requests.storage, hugepages-2Mi or example.com/gpu"
 	noLabel    = "must be a DNS-1123 label: lower-case letters, digits and '-', beginning and ending with a letter or digit, for instance team-a"
 	reserved   = "is reserved for the cluster: default, kube-*, openshift-*, olm and operators cannot be handed to a tenant"
 	noSpace    = "must not begin or end with white space or hold control characters, line separators or marks of direction"
@@ -162,6 +163,11 @@ func TestEnumsAndTypes(t *testing.T) {
 		{"an unknown policy", "deletionPolicy: Orphan", "spec.deletionPolicy", `Unsupported value: "Orphan": supported values: "Delete", "Retain"`},
 		{"adopt that is no boolean", `adopt: "yes"`, "spec.adopt", "must be of type boolean"},
 		{"a quota that is no quantity", `quota: {cpu: lots}`, "spec.quota.cpu", "should match"},
+		{"an exponent that takes minutes", `quota: {cpu: "1e-100000000"}`, "spec.quota.cpu", "should match"},
+		{"an exponent that is a fraction", `quota: {cpu: "1e1.5"}`, "spec.quota.cpu", "should match"},
+		{"huge pages without a size", `quota: {hugepages-: 1}`, "spec.quota", noResource},
+		{"huge pages of a wrong size", `quota: {requests.hugepages-1e9: 1}`, "spec.quota", noResource},
+		{"a resource with a control character", `quota: {"count/a\u009b": 1}`, "spec.quota", noResource},
 		{"a quota that is no map", `quota: [5]`, "spec.quota", "must be of type object"},
 		{"65 amounts", "quota: {" + pairs(65, "1") + "}", "spec.quota", "must have at most 64 items"},
 		{"65 labels", "labels: {" + pairs(65, `"1"`) + "}", "spec.labels", "must have at most 64 items"},
@@ -193,7 +199,7 @@ func pairs(n int, value string) string {
 }
 
 func TestQuota(t *testing.T) {
-	schematest.WantCauses(t, schematest.Create(t, acmeNamespace(`quota: {cpu: 8, memory: 1.5Gi, pods: "20", "count/deployments.apps": 5, requests.storage: 100Gi}`)))
+	schematest.WantCauses(t, schematest.Create(t, acmeNamespace(`quota: {cpu: 8, memory: 1.5Gi, pods: "20", "count/deployments.apps": 5, requests.storage: 100Gi, hugepages-2Mi: 1Gi, requests.hugepages-1Gi: 1Gi}`)))
 }
 
 func TestLabels(t *testing.T) {
