@@ -123,10 +123,10 @@ func managerOptions(c *configv1alpha1.PlatformOperatorConfig, o Options, held *h
 		WebhookServer: tolerant.Webhooks{Scheme: scheme, Server: webhook.NewServer(webhook.Options{
 			Host: o.WebhookHost, Port: max(o.WebhookPort, 0), CertDir: o.WebhookCertDir,
 		})},
-		NewClient:                     o.NewClient,
-		Client:                        client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: &yes}},
-		Cache:                         cacheOptions(),
-		NewCache:                      held.newCache(c.Manager.CacheSyncTimeout.Duration),
+		NewClient: o.NewClient,
+		Client:    client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: &yes}},
+		Cache:     cacheOptions(),
+		NewCache:  held.newCache(c.Manager.CacheSyncTimeout.Duration),
 		Controller: config.Controller{
 			// A kind waits for its own cache, however long that takes, and ends nothing.
 			CacheSyncTimeout: forever,

@@ -34,9 +34,9 @@ var (
 		Help: "Objects that cannot be decoded, by kind. They are left alone until they are mended; the log and an event name each.",
 	}, []string{"kind"})
 	filled = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "platform_operator_kind_synced",
-		Help: "Whether the cache of a type is filled, 1 or 0, by type. While it is not, nothing is done for objects of the type.",
-	}, []string{"kind"})
+		Name: "platform_operator_cache_synced",
+		Help: "Whether the cache of a type is filled: 1, or 0. While it is not, nothing is done for objects of the type.",
+	}, []string{"type"})
 )
 
 func init() { metrics.Registry.MustRegister(unreadable, filled) }
