@@ -27,14 +27,15 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	batchv1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
 )
+
+// logged is what all operators of this package log.
+var logged diary
 
 // diary keeps what is logged.
 type diary struct {
@@ -63,9 +64,6 @@ func (d *diary) has(parts ...string) bool {
 // TestAKindThatCannotBeListedHarmsNoOther starts the operator while it may not list CronTabs.
 func TestAKindThatCannotBeListedHarmsNoOther(t *testing.T) {
 	w := newWorld(t)
-	logged := &diary{}
-	ctrl.SetLogger(zap.New(zap.WriteTo(logged)))
-	t.Cleanup(func() { ctrl.SetLogger(zap.New(zap.WriteTo(&bytes.Buffer{}))) })
 	mayList := func(crontabs string) {
 		role := &rbacv1.ClusterRole{}
 		w.must(w.admin.Get(t.Context(), client.ObjectKey{Name: testenv.OperatorRole}, role))
