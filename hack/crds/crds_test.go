@@ -18,16 +18,22 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
 
 	"github.com/acme/platform-operator/internal/testenv"
+	"github.com/acme/platform-operator/internal/testenv/schematest"
 )
 
 // prose are the strings of specs that no parser reads, so that a length is enough.
@@ -114,6 +120,52 @@ func TestTightenTwice(t *testing.T) {
 		}
 		if !bytes.Equal(append([]byte("---\n"), again...), text) {
 			t.Errorf("%s changes when it is tightened again", file)
+		}
+	}
+}
+
+// TestPatternsAreStricterThanTheParsers generates strings from the patterns.
+func TestPatternsAreStricterThanTheParsers(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	none := func(errs []string) error {
+		if len(errs) == 0 {
+			return nil
+		}
+		return errors.New(strings.Join(errs, "; "))
+	}
+	for _, tc := range []struct {
+		pattern   string
+		maxLength int
+		parse     func(string) error
+	}{
+		{quantity, maxQuantity, func(s string) error { _, err := resource.ParseQuantity(s); return err }},
+		{moment, maxMoment, func(s string) error {
+			_, err := time.Parse(time.RFC3339, s)
+			if err != nil && strings.HasSuffix(err.Error(), "day out of range") {
+				return nil // the format date-time refuses that
+			}
+			return err
+		}},
+		{duration, 12, func(s string) error { _, err := time.ParseDuration(s); return err }},
+		{label, maxLabel, func(s string) error { return none(validation.IsDNS1123Label(s)) }},
+		{labelKey, 128, func(s string) error { return none(validation.IsQualifiedName(s)) }},
+		{labelValue, maxLabel, func(s string) error { return none(validation.IsValidLabelValue(s)) }},
+		{dataKey, maxSubdomain, func(s string) error {
+			if s == "." || strings.HasPrefix(s, "..") {
+				return nil // a name of a folder, which is refused where it is used
+			}
+			return none(validation.IsConfigMapKey(s))
+		}},
+		{variable, 128, func(s string) error { return none(validation.IsRelaxedEnvVarName(s)) }},
+	} {
+		made := schematest.Strings(tc.pattern, tc.maxLength, 500, r)
+		if len(made) < 5 {
+			t.Errorf("%s makes only %q", tc.pattern, made)
+		}
+		for _, s := range made {
+			if err := tc.parse(s); err != nil {
+				t.Errorf("%q is of the pattern %s, but: %v", s, tc.pattern, err)
+			}
 		}
 	}
 }
