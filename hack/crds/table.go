@@ -24,22 +24,22 @@ import (
 
 // The forms of strings in the types of Kubernetes that kinds embed.
 const (
-	label        = `^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
-	subdomain    = `^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$`
-	labelKey     = `^(([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\.)*[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`
-	labelValue   = `^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$`
-	dataKey      = `^[-._a-zA-Z0-9]+$`
-	variable     = `^[ -<>-~]+$`
-	prefix       = `^[ -<>-~]*$`
-	folder       = `^[^\x00-\x1f\x7f]*$`
-	mountPath    = `^[^:\x00-\x1f\x7f]+$`
-	fieldPath    = `^[A-Za-z]+(\.[A-Za-z]+)+(\['[-A-Za-z0-9_./]{1,317}'\])?$`
-	resource     = `^(limits|requests)\.[a-z0-9]([-a-z0-9./]*[A-Za-z0-9])?$`
-	medium       = `^(Memory|HugePages(-[1-9][0-9]{0,5}(Ki|Mi|Gi))?)?$`
-	maxLabelKey  = 317
-	maxSubdomain = 253
-	maxLabel     = 63
-	maxPath      = 1024
+	label         = `^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	subdomain     = `^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$`
+	labelKey      = `^(([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\.)*[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`
+	labelValue    = `^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$`
+	dataKey       = `^[-._a-zA-Z0-9]+$`
+	variable      = `^[ -<>-~]+$`
+	prefix        = `^[ -<>-~]*$`
+	folder        = `^[^\x00-\x1f\x7f]*$`
+	mountPath     = `^[^:\x00-\x1f\x7f]+$`
+	fieldPath     = `^[A-Za-z]+(\.[A-Za-z]+)+(\['[-A-Za-z0-9_./]{1,317}'\])?$`
+	resourceField = `^(limits|requests)\.[a-z0-9]([-a-z0-9./]*[A-Za-z0-9])?$`
+	medium        = `^(Memory|HugePages(-[1-9][0-9]{0,5}(Ki|Mi|Gi))?)?$`
+	maxLabelKey   = 317
+	maxSubdomain  = 253
+	maxLabel      = 63
+	maxPath       = 1024
 )
 
 // row bounds what it finds at the end of a path: a string by pattern and length or by the values that it may have, a map by
@@ -75,7 +75,7 @@ var table = []row{
 	{path: ".fileKeyRef.path", pattern: folder, maxLength: maxPath},
 	{path: ".fileKeyRef.volumeName", pattern: label, maxLength: maxLabel},
 	{path: ".resourceFieldRef.containerName", pattern: "^$|" + label, maxLength: maxLabel},
-	{path: ".resourceFieldRef.resource", pattern: resource, maxLength: maxLabelKey},
+	{path: ".resourceFieldRef.resource", pattern: resourceField, maxLength: maxLabelKey},
 	{path: "KeyRef.key", pattern: dataKey, maxLength: maxSubdomain},
 	{path: "KeyRef.name", pattern: subdomain, maxLength: maxSubdomain},
 	{path: ".envFrom[].prefix", pattern: prefix, maxLength: 256},
