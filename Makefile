@@ -63,6 +63,7 @@ generate: bin/controller-gen ## Generate deep copies of the API types
 manifests: bin/controller-gen ## Generate CRDs, the manager's role and webhook configurations
 	rm -rf dist/crd
 	bin/controller-gen crd paths=./api/... output:crd:artifacts:config=dist/crd
+	go run ./hack/crds --folder=dist/crd
 	bin/controller-gen rbac:roleName=manager-role webhook paths=./internal/... \
 		output:rbac:artifacts:config=config/rbac output:webhook:artifacts:config=config/webhook
 	rm -rf config/crd/bases && mv dist/crd config/crd/bases

@@ -19,17 +19,12 @@ package operator
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"sync"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -39,9 +34,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/config"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
@@ -50,14 +43,12 @@ import (
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/rollout"
+	"github.com/acme/platform-operator/internal/tolerant"
 )
 
 // leaseName is the Lease that replicas elect their leader by. It is frozen: replicas of two versions
 // meet during an upgrade.
 const leaseName = "platform-operator.acme.com"
-
-// probeTimeout bounds what a readiness probe asks.
-const probeTimeout = 2 * time.Second
 
 // What leader election and the metrics endpoint need stands in roles of their own under config/rbac.
 // +kubebuilder:rbac:groups="",namespace=system,resources=configmaps;secrets,verbs=get
@@ -81,10 +72,12 @@ func NewManager(restConfig *rest.Config, c *configv1alpha1.PlatformOperatorConfi
 	}
 	restConfig.Wrap(engine.CountWrites)
 	restConfig.WarningHandlerWithContext = log.NewKubeAPIWarningLogger(log.KubeAPIWarningLoggerOptions{Deduplicate: true})
-	mgr, err := ctrl.NewManager(restConfig, managerOptions(c, o))
+	held := &holding{}
+	mgr, err := ctrl.NewManager(restConfig, managerOptions(c, o, held))
 	if err != nil {
 		return nil, fmt.Errorf("making the manager: %w", err)
 	}
+	held.recorder = mgr.GetEventRecorder(names.Operator)
 	if err := rollout.Index(context.Background(), mgr.GetFieldIndexer()); err != nil {
 		return nil, err
 	}
@@ -104,17 +97,18 @@ func NewManager(restConfig *rest.Config, c *configv1alpha1.PlatformOperatorConfi
 	if err := addUpgradeable(mgr, restConfig, o); err != nil {
 		return nil, err
 	}
-	return mgr, addChecks(mgr, o)
+	return mgr, addChecks(mgr, o, held.cache)
 }
 
-func managerOptions(c *configv1alpha1.PlatformOperatorConfig, o Options) ctrl.Options {
+func managerOptions(c *configv1alpha1.PlatformOperatorConfig, o Options, held *holding) ctrl.Options {
 	metricsOptions := metricsserver.Options{BindAddress: o.MetricsAddress, SecureServing: o.MetricsSecure}
 	if o.MetricsSecure {
 		metricsOptions.FilterProvider = guardMetrics
 	}
 	yes, le := true, c.Manager.LeaderElection
+	scheme := Scheme()
 	return ctrl.Options{
-		Scheme:                  Scheme(),
+		Scheme:                  scheme,
 		Metrics:                 metricsOptions,
 		HealthProbeBindAddress:  o.ProbeAddress,
 		LeaderElection:          o.LeaderElect,
@@ -126,12 +120,16 @@ func managerOptions(c *configv1alpha1.PlatformOperatorConfig, o Options) ctrl.Op
 		RenewDeadline:                 &le.RenewDeadline.Duration,
 		RetryPeriod:                   &le.RetryPeriod.Duration,
 		GracefulShutdownTimeout:       &c.Manager.GracefulShutdownTimeout.Duration,
-		WebhookServer:                 webhook.NewServer(webhook.Options{Host: o.WebhookHost, Port: max(o.WebhookPort, 0), CertDir: o.WebhookCertDir}),
-		NewClient:                     o.NewClient,
-		Client:                        client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: &yes}},
-		Cache:                         cacheOptions(),
+		WebhookServer: tolerant.Webhooks{Scheme: scheme, Server: webhook.NewServer(webhook.Options{
+			Host: o.WebhookHost, Port: max(o.WebhookPort, 0), CertDir: o.WebhookCertDir,
+		})},
+		NewClient: o.NewClient,
+		Client:    client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: &yes}},
+		Cache:     cacheOptions(),
+		NewCache:  held.newCache(c.Manager.CacheSyncTimeout.Duration),
 		Controller: config.Controller{
-			CacheSyncTimeout: c.Manager.CacheSyncTimeout.Duration,
+			// A kind waits for its own cache, however long that takes, and ends nothing.
+			CacheSyncTimeout: forever,
 			// The caches of a replica that waits to lead are warm, so that it takes over in no time.
 			EnableWarmup: &yes,
 			// A change of the configuration starts the same controllers again in this process.
@@ -177,67 +175,4 @@ func trimManagedFields(in any) (any, error) {
 	}
 	o.SetManagedFields(kept)
 	return o, nil
-}
-
-// addChecks answers probes: alive when the process answers, ready when the caches are filled, the
-// custom resources are served, and the webhooks listen.
-func addChecks(mgr ctrl.Manager, o Options) error {
-	ready := map[string]healthz.Checker{
-		"caches": func(req *http.Request) error {
-			ctx, cancel := context.WithTimeout(req.Context(), probeTimeout)
-			defer cancel()
-			if !mgr.GetCache().WaitForCacheSync(ctx) {
-				return fmt.Errorf("the caches are not filled yet")
-			}
-			return nil
-		},
-		"crds": lastAnswer(func(ctx context.Context) error { return crdsServed(ctx, mgr) }),
-	}
-	if o.WebhookPort >= 0 {
-		ready["webhooks"] = mgr.GetWebhookServer().StartedChecker()
-	}
-	for name, check := range ready {
-		if err := mgr.AddReadyzCheck(name, check); err != nil {
-			return fmt.Errorf("adding the readiness check %s: %w", name, err)
-		}
-	}
-	return mgr.AddHealthzCheck("ping", healthz.Ping)
-}
-
-// lastAnswer is a check of the API server that stays what it was while that does not answer. A slow API server says nothing
-// about this replica, and would take all replicas out of the webhooks' Service at the same time.
-func lastAnswer(ask func(context.Context) error) healthz.Checker {
-	var mu sync.Mutex
-	var answered bool
-	var last error
-	return func(req *http.Request) error {
-		err := ask(req.Context())
-		mu.Lock()
-		defer mu.Unlock()
-		switch {
-		case err == nil || apierrors.IsNotFound(err) || meta.IsNoMatchError(err):
-			answered, last = true, err
-		case !answered:
-			return err
-		}
-		return last
-	}
-}
-
-// crdsServed reads one object of each kind from the API server.
-func crdsServed(ctx context.Context, mgr ctrl.Manager) error {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	for _, k := range Kinds {
-		gvk, err := apiutil.GVKForObject(k.Object, mgr.GetScheme())
-		if err != nil {
-			return err
-		}
-		list := &metav1.PartialObjectMetadataList{}
-		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-		if err := mgr.GetAPIReader().List(ctx, list, client.Limit(1)); err != nil {
-			return fmt.Errorf("%s is not served: %w", gvk.GroupKind(), err)
-		}
-	}
-	return nil
 }

@@ -34,6 +34,7 @@ import (
 	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
@@ -97,7 +98,7 @@ func addUpgradeable(mgr ctrl.Manager, restConfig *rest.Config, o Options) error 
 	u := &upgradeable{
 		condition: condition, clock: o.Clock, scheme: mgr.GetScheme(), flights: map[flightKey]flight{}, changed: make(chan struct{}, 1),
 		informers: func(ctx context.Context, o client.Object) (informer, error) {
-			return mgr.GetCache().GetInformer(ctx, o)
+			return mgr.GetCache().GetInformer(ctx, o, cache.BlockUntilSynced(false))
 		},
 	}
 	if u.clock == nil {

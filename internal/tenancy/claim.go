@@ -19,6 +19,7 @@ package tenancy
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -223,8 +224,11 @@ var plainResources = slices.Concat(
 	},
 )
 
+// hugePages are the names of huge pages. The API server reads the size in them as a quantity.
+var hugePages = regexp.MustCompile(`^(requests\.)?hugepages-[1-9][0-9]{0,5}(Ki|Mi|Gi)$`)
+
 func checkResourceName(name string) error {
-	if slices.Contains(plainResources, name) || strings.HasPrefix(name, "hugepages-") || strings.HasPrefix(name, "requests.hugepages-") {
+	if slices.Contains(plainResources, name) || hugePages.MatchString(name) {
 		return nil
 	}
 	if !strings.Contains(name, "/") {

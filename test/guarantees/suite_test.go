@@ -76,6 +76,7 @@ var _ = Describe("Guarantees", func() {
 	describeComplete()
 	describeSteady(all)
 	describeMemory(all)
+	describePoison(all)
 	for _, k := range all {
 		Describe(k.name, Label(k.name), func() {
 			describeLevels(k)
@@ -144,7 +145,7 @@ func table(report Report) string {
 		time  time.Duration
 	}
 	var guarantees []string
-	for i := range 12 {
+	for i := range 15 {
 		guarantees = append(guarantees, fmt.Sprintf("G%d", i+1))
 	}
 	cells := map[string]cell{}

@@ -99,22 +99,25 @@ func TestConfigWatcherRefused(t *testing.T) {
 		{"a source twice", []string{"sources: [{kind: Secret, name: s}, {kind: Secret, name: s}]", selector}, "spec.sources[1]", "Duplicate"},
 		{"a key twice", []string{"sources: [{kind: Secret, name: s, keys: [a, a]}]", selector}, "spec.sources[0].keys[1]", "Duplicate"},
 		{"an empty key", []string{"sources: [{kind: Secret, name: s, keys: ['']}]", selector}, "spec.sources[0].keys[0]", "at least 1 chars"},
+		{"a key that no object has", []string{"sources: [{kind: Secret, name: s, keys: [a/b]}]", selector}, "spec.sources[0].keys[0]", "should match"},
 		{"an unknown strategy", restart("strategy: Reboot"), "spec.restart.strategy", "Unsupported value"},
-		{"a negative debounce", restart("debounce: -1s"), "spec.restart.debounce", "must be from 0s to 1h"},
+		{"a negative debounce", restart("debounce: -1s"), "spec.restart.debounce", "must be from 0s to 1h && should match"},
 		{"a debounce too long", restart("debounce: 2h"), "spec.restart.debounce", "must be from 0s to 1h"},
-		{"a negative interval", restart("minInterval: -1m"), "spec.restart.minInterval", "must be from 0s to 24h"},
+		{"a negative interval", restart("minInterval: -1m"), "spec.restart.minInterval", "must be from 0s to 24h && should match"},
 		{"an interval too long", restart("minInterval: 25h"), "spec.restart.minInterval", "must be from 0s to 24h"},
 		{"none an hour", restart("maxPerHour: 0"), "spec.restart.maxPerHour", "greater than or equal to 1"},
 		{"too many an hour", restart("maxPerHour: 61"), "spec.restart.maxPerHour", "less than or equal to 60"},
 		{"a negative limit", restart("maxConcurrent: -1"), "spec.restart.maxConcurrent", "greater than or equal to 0"},
 		{"a window without a schedule", window("duration: 1h"), "spec.restart.windows[1].schedule", "Required"},
 		{"a window without a duration", window("schedule: '0 0 * * *'"), "spec.restart.windows[1].duration", "Required"},
-		{"a negative window", window("schedule: '0 0 * * *', duration: -1h"), "spec.restart.windows[1].duration", "must be from 1m to 168h"},
+		{"a negative window", window("schedule: '0 0 * * *', duration: -1h"), "spec.restart.windows[1].duration", "must be from 1m to 168h && should match"},
+		{"a control character in a schedule", window(`schedule: "0 0 * * *\u009b", duration: 1h`), "spec.restart.windows[1].schedule", "should match"},
+		{"a time zone that is a path", window("schedule: '0 0 * * *', duration: 1h, timeZone: ../UTC"), "spec.restart.windows[1].timeZone", "should match"},
 		{"a window too short", window("schedule: '0 0 * * *', duration: 59s"), "spec.restart.windows[1].duration", "must be from 1m to 168h"},
 		{"a window too long", window("schedule: '0 0 * * *', duration: 169h"), "spec.restart.windows[1].duration", "must be from 1m to 168h"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			schematest.WantRefused(t, schematest.Create(t, configWatcher(tc.lines...)), tc.field, tc.want)
+			schematest.WantRefused(t, schematest.Create(t, configWatcher(tc.lines...)), tc.field, strings.Split(tc.want, " && ")...)
 		})
 	}
 }

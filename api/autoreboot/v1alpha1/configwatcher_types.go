@@ -53,6 +53,7 @@ type Source struct {
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=253
+	// +kubebuilder:validation:items:Pattern=`^[-._a-zA-Z0-9]*$`
 	Keys []string `json:"keys,omitempty"`
 }
 

@@ -132,7 +132,15 @@ func TestRebootPolicyRefused(t *testing.T) {
 		{"spec.watch.table", noTable, []string{"watch.table=a."}},
 		{"spec.interval", intervals, []string{"interval=4999ms"}},
 		{"spec.interval", intervals, []string{"interval=0s"}},
-		{"spec.interval", intervals, []string{"interval=-30s"}},
+		{"spec.interval", intervals + " && should match", []string{"interval=-30s"}},
+		{"spec.interval", "should match && rule", []string{"interval=soon"}},
+		{"spec.interval", "Too long", []string{"interval=" + strings.Repeat("1h", 17)}},
+		{"spec.source.database", "should match", []string{"source.database=\"a\\0b\""}},
+		{"spec.source.credentialsSecretRef.passwordKey", "should match", []string{"source.credentialsSecretRef={name: db, passwordKey: a/b}"}},
+		{"spec.source.tls.serverName", "should match", []string{"source.tls={serverName: 'a b'}"}},
+		{"spec.watch.where", "should match", []string{"watch.where=\"a\\0b\""}},
+		{"spec.restart.windows[0].schedule", "should match", []string{"restart={windows: [{schedule: \"0 2 * * *\\n\", duration: 1h}]}"}},
+		{"spec.restart.windows[0].timeZone", "should match", []string{"restart={windows: [{schedule: '0 2 * * *', duration: 1h, timeZone: ../../etc/passwd}]}"}},
 		{"spec.interval", intervals, []string{"interval=25h"}},
 		{"spec", oneTarget, []string{"target="}},
 		{"spec", oneTarget, []string{"podSelector={app: webapp}"}},
@@ -141,15 +149,15 @@ func TestRebootPolicyRefused(t *testing.T) {
 		{"spec.podSelector", noValue, []string{"target=", "podSelector={a: 'b c'}"}},
 		{"spec.target.kind", `Unsupported value: "Job"`, []string{"target={kind: Job, name: x}"}},
 		{"spec.target.name", "must be the name of an object", []string{"target={kind: Deployment, name: a/b}"}},
-		{"spec.restart.debounce", "must be from 0s to 1h", []string{"restart={debounce: -1s}"}},
-		{"spec.restart.minInterval", "must be from 0s to 24h", []string{"restart={minInterval: -1s}"}},
+		{"spec.restart.debounce", "must be from 0s to 1h && should match", []string{"restart={debounce: -1s}"}},
+		{"spec.restart.minInterval", "must be from 0s to 24h && should match", []string{"restart={minInterval: -1s}"}},
 		{"spec.restart.maxPerHour", "should be greater than or equal to 1", []string{"restart={maxPerHour: -1}"}},
 		{"spec.restart.maxConcurrent", "should be greater than or equal to 0", []string{"restart={maxConcurrent: -1}"}},
-		{"spec.restart.windows[0].duration", "must be from 1m to 168h", []string{"restart={windows: [{schedule: '0 2 * * *', duration: -1h}]}"}},
+		{"spec.restart.windows[0].duration", "must be from 1m to 168h && should match", []string{"restart={windows: [{schedule: '0 2 * * *', duration: -1h}]}"}},
 		{"spec.restart.strategy", `Unsupported value: "Reboot"`, []string{"restart={strategy: Reboot}"}},
 	} {
 		t.Run(fmt.Sprint(c.changes), func(t *testing.T) {
-			schematest.WantRefused(t, schematest.Create(t, rebootPolicy(t, c.changes...)), c.field, c.message)
+			schematest.WantRefused(t, schematest.Create(t, rebootPolicy(t, c.changes...)), c.field, strings.Split(c.message, " && ")...)
 		})
 	}
 }

@@ -73,6 +73,7 @@ type DatabaseSource struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:Pattern=`^[^\x00]*$`
 	Database string `json:"database"`
 
 	// credentialsSecretRef names the Secret, in the same namespace, with the user's name and password.
@@ -100,6 +101,7 @@ type CredentialsReference struct {
 	// +kubebuilder:default=username
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]*$`
 	UsernameKey string `json:"usernameKey,omitempty"`
 
 	// passwordKey is the key of the Secret that holds the password. Default password.
@@ -107,6 +109,7 @@ type CredentialsReference struct {
 	// +kubebuilder:default=password
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]*$`
 	PasswordKey string `json:"passwordKey,omitempty"`
 }
 
@@ -130,6 +133,7 @@ type SourceTLS struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[-A-Za-z0-9_.:]*$`
 	ServerName string `json:"serverName,omitempty"`
 }
 
@@ -147,6 +151,7 @@ type CAReference struct {
 	// +kubebuilder:default=ca.crt
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]*$`
 	Key string `json:"key,omitempty"`
 }
 
@@ -168,6 +173,7 @@ type Watch struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:Pattern=`^[^\x00]*$`
 	Column string `json:"column,omitempty"`
 
 	// where is a condition in SQL that exactly one row fulfils, for instance name = 'release'. Left
@@ -175,6 +181,7 @@ type Watch struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
+	// +kubebuilder:validation:Pattern=`^[^\x00]*$`
 	Where string `json:"where,omitempty"`
 
 	// query is a query in SQL, instead of table and column, that gives one row with one column. It
@@ -183,6 +190,7 @@ type Watch struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=16384
+	// +kubebuilder:validation:Pattern=`^[^\x00]*$`
 	Query string `json:"query,omitempty"`
 }
 

@@ -44,6 +44,8 @@ func named(name string, lines ...string) string {
 func cronTab(lines ...string) string { return named("report", lines...) }
 
 const (
+	resourceName = "every key must be the name of a resource"
+
 	noFields = `must have five fields, "minute hour day-of-month month day-of-week", such as "5 0 * * *", or be @hourly, @daily, ` +
 		`@midnight, @weekly, @monthly, @yearly or @annually; there are no seconds and no years`
 	noMinute  = "minute (the first field) must be 0-59"
@@ -148,6 +150,26 @@ func TestRefused(t *testing.T) {
 		{"a reserved annotation", "template: {metadata: {annotations: {batch.acme.com/slot: x}}}", "spec.template.metadata.annotations", "are reserved"},
 		{"a volume without a source", "template: {spec: {volumes: [{name: a}]}}", "spec.template.spec.volumes[0]", "must have exactly one of"},
 		{"a volume with two sources", "template: {spec: {volumes: [{name: a, emptyDir: {}, secret: {secretName: b}}]}}", "spec.template.spec.volumes[0]", "must have exactly one of"},
+		{"an exponent that takes minutes", `resources: {requests: {cpu: "1e-100000000"}}`, "spec.resources.requests.cpu", "should match"},
+		{"an exponent that is a fraction", `resources: {limits: {cpu: "1e1.5"}}`, "spec.resources.limits.cpu", "should match"},
+		{"a negative quantity", `resources: {limits: {cpu: "-1"}}`, "spec.resources.limits.cpu", "should match"},
+		{"a negative number for one", `resources: {limits: {cpu: -1}}`, "spec.resources.limits.cpu", "should be greater than or equal to 0"},
+		{"a quantity of a hundred digits", `resources: {limits: {cpu: "` + strings.Repeat("9", 100) + `"}}`, "spec.resources.limits.cpu", "Too long"},
+		{"huge pages without a size", `resources: {limits: {hugepages-x: 1}}`, "spec.resources.limits", resourceName},
+		{"a resource that is none", `resources: {limits: {"a b": 1}}`, "spec.resources.limits", resourceName},
+		{"the same in a divisor", `env: [{name: A, valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: "1e-100000000"}}}]`,
+			"spec.env[0].valueFrom.resourceFieldRef.divisor", "should match"},
+		{"the same in a volume", `template: {spec: {volumes: [{name: a, emptyDir: {sizeLimit: "1e-100000000"}}]}}`,
+			"spec.template.spec.volumes[0].emptyDir.sizeLimit", "should match"},
+		{"a variable that is none", `env: [{name: "A=B"}]`, "spec.env[0].name", "should match"},
+		{"a key that no Secret has", "env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: a/b}}}]", "spec.env[0].valueFrom.secretKeyRef.key", "should match"},
+		{"a Secret that is none", "envFrom: [{secretRef: {name: A b}}]", "spec.envFrom[0].secretRef.name", "should match"},
+		{"an argument that is a book", "args: [" + strings.Repeat("a", 32769) + "]", "spec.args[0]", "Too long"},
+		{"a node's label that is none", `template: {spec: {nodeSelector: {"a b": c}}}`, "spec.template.spec.nodeSelector", "every key must be a label key"},
+		{"a value that no label has", `template: {spec: {nodeSelector: {a: "b c"}}}`, "spec.template.spec.nodeSelector.a", "should match"},
+		{"an unknown operator", "template: {spec: {tolerations: [{key: a, operator: Like}]}}", "spec.template.spec.tolerations[0].operator", "supported values"},
+		{"an unknown effect", "template: {spec: {tolerations: [{key: a, effect: Never}]}}", "spec.template.spec.tolerations[0].effect", "supported values"},
+		{"a month that there is not", `notBefore: "2027-13-01T00:00:00Z"`, "spec.notBefore", "should match && must be of type date-time"},
 		{"a service account that is none", `template: {spec: {serviceAccountName: "A b"}}`, "spec.template.spec.serviceAccountName", "must be the name of a ServiceAccount"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {

@@ -94,6 +94,7 @@ type RestartWindow struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1000
+	// +kubebuilder:validation:Pattern=`^[-0-9A-Za-z*,/()@ \t]*$`
 	Schedule string `json:"schedule"`
 
 	// duration is how long it stays open, from 1m to 168h.
@@ -105,6 +106,7 @@ type RestartWindow struct {
 	// +optional
 	// +kubebuilder:default=UTC
 	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^([A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9][A-Za-z0-9_+-]*){0,2})?$`
 	TimeZone string `json:"timeZone,omitempty"`
 }
 

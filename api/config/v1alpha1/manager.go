@@ -28,8 +28,9 @@ type ManagerConfig struct {
 	// +optional
 	LeaderElection LeaderElectionConfig `json:"leaderElection,omitzero"`
 
-	// CacheSyncTimeout is how long the operator waits at its start for its caches to fill, before it
-	// gives up and exits. More than 0. Default 2m.
+	// CacheSyncTimeout is how long the cache of a type may take to fill at the start. After that the operator
+	// reports it, again and again, and is ready without it: the other types are served, and this one as
+	// soon as its cache is filled. More than 0. Default 2m.
 	// +optional
 	CacheSyncTimeout *Duration `json:"cacheSyncTimeout,omitempty"`
 

@@ -43,9 +43,10 @@ func acmeNamespace(lines ...string) string {
 }
 
 const (
+	noResource = "every key must be the name of a resource, for instance cpu, requests.storage, hugepages-2Mi or example.com/gpu"
 	noLabel    = "must be a DNS-1123 label: lower-case letters, digits and '-', beginning and ending with a letter or digit, for instance team-a"
 	reserved   = "is reserved for the cluster: default, kube-*, openshift-*, olm and operators cannot be handed to a tenant"
-	noSpace    = "must not begin or end with white space or hold control characters"
+	noSpace    = "must not begin or end with white space or hold control characters, line separators or marks of direction"
 	systemUser = "system: names belong to Kubernetes; give a user of your identity provider, or system:serviceaccount:NAMESPACE:NAME"
 	systemTeam = "system: groups belong to Kubernetes; give groups of your identity provider, or system:serviceaccounts:NAMESPACE"
 	ourKey     = "keys of *kubernetes.io, *k8s.io and *acme.com and the key admin are reserved: guard rails depend on them; use a prefix of your own"
@@ -105,6 +106,12 @@ func TestAdminUsername(t *testing.T) {
 		"sa\x00m":                     noSpace,
 		"sa\x1fm":                     noSpace,
 		"sa\x7fm":                     noSpace,
+		"sa\u009bm":                   noSpace, // a terminal reads it as the beginning of a command
+		"sa\u0085m":                   noSpace,
+		"sa\u2028m":                   noSpace,
+		"sa\u202em":                   noSpace,
+		"sa\u2066m":                   noSpace,
+		"\ufeffsam":                   noSpace,
 		"system:admin":                systemUser,
 		"system:anonymous":            systemUser,
 		"system:node:n1":              systemUser,
@@ -130,6 +137,8 @@ func TestAdminGroups(t *testing.T) {
 		{"one twice", `["a", "a"]`, "spec.adminGroups[1]", `Duplicate value: "a"`},
 		{"33 of them", "[" + numbered(33) + "]", "spec.adminGroups", "must have at most 32 items"},
 		{"a control character", `["te\u0000am"]`, "spec.adminGroups", noSpace},
+		{"a control character of C1", `["te\u009bam"]`, "spec.adminGroups", noSpace},
+		{"another direction", `["te\u202eam"]`, "spec.adminGroups", noSpace},
 		{"white space around it", `[" team"]`, "spec.adminGroups", noSpace},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
@@ -154,6 +163,11 @@ func TestEnumsAndTypes(t *testing.T) {
 		{"an unknown policy", "deletionPolicy: Orphan", "spec.deletionPolicy", `Unsupported value: "Orphan": supported values: "Delete", "Retain"`},
 		{"adopt that is no boolean", `adopt: "yes"`, "spec.adopt", "must be of type boolean"},
 		{"a quota that is no quantity", `quota: {cpu: lots}`, "spec.quota.cpu", "should match"},
+		{"an exponent that takes minutes", `quota: {cpu: "1e-100000000"}`, "spec.quota.cpu", "should match"},
+		{"an exponent that is a fraction", `quota: {cpu: "1e1.5"}`, "spec.quota.cpu", "should match"},
+		{"huge pages without a size", `quota: {hugepages-: 1}`, "spec.quota", noResource},
+		{"huge pages of a wrong size", `quota: {requests.hugepages-1e9: 1}`, "spec.quota", noResource},
+		{"a resource with a control character", `quota: {"count/a\u009b": 1}`, "spec.quota", noResource},
 		{"a quota that is no map", `quota: [5]`, "spec.quota", "must be of type object"},
 		{"65 amounts", "quota: {" + pairs(65, "1") + "}", "spec.quota", "must have at most 64 items"},
 		{"65 labels", "labels: {" + pairs(65, `"1"`) + "}", "spec.labels", "must have at most 64 items"},
@@ -185,7 +199,7 @@ func pairs(n int, value string) string {
 }
 
 func TestQuota(t *testing.T) {
-	schematest.WantCauses(t, schematest.Create(t, acmeNamespace(`quota: {cpu: 8, memory: 1.5Gi, pods: "20", "count/deployments.apps": 5, requests.storage: 100Gi}`)))
+	schematest.WantCauses(t, schematest.Create(t, acmeNamespace(`quota: {cpu: 8, memory: 1.5Gi, pods: "20", "count/deployments.apps": 5, requests.storage: 100Gi, hugepages-2Mi: 1Gi, requests.hugepages-1Gi: 1Gi}`)))
 }
 
 func TestLabels(t *testing.T) {

@@ -70,7 +70,7 @@ type AcmeNamespaceSpec struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
-	// +kubebuilder:validation:XValidation:rule="self.trim() == self && !self.matches('[\\\\x00-\\\\x1f\\\\x7f]')",message="must not begin or end with white space or hold control characters"
+	// +kubebuilder:validation:XValidation:rule="self.trim() == self && !self.matches('[\\\\p{Cc}\\\\p{Zl}\\\\p{Zp}\\\\x{061c}\\\\x{200e}\\\\x{200f}\\\\x{202a}-\\\\x{202e}\\\\x{2066}-\\\\x{2069}\\\\x{feff}]')",message="must not begin or end with white space or hold control characters, line separators or marks of direction"
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('system:') || self.matches('^system:serviceaccount:[^:]+:[^:]+$')",message="system: names belong to Kubernetes; give a user of your identity provider, or system:serviceaccount:NAMESPACE:NAME"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=2,displayName="Admin user",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	AdminUsername string `json:"adminUsername"`
@@ -83,7 +83,7 @@ type AcmeNamespaceSpec struct {
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=256
-	// +kubebuilder:validation:XValidation:rule="self.all(g, g.trim() == g && !g.matches('[\\\\x00-\\\\x1f\\\\x7f]'))",message="must not begin or end with white space or hold control characters"
+	// +kubebuilder:validation:XValidation:rule="self.all(g, g.trim() == g && !g.matches('[\\\\p{Cc}\\\\p{Zl}\\\\p{Zp}\\\\x{061c}\\\\x{200e}\\\\x{200f}\\\\x{202a}-\\\\x{202e}\\\\x{2066}-\\\\x{2069}\\\\x{feff}]'))",message="must not begin or end with white space or hold control characters, line separators or marks of direction"
 	// +kubebuilder:validation:XValidation:rule="self.all(g, !g.startsWith('system:') || g.matches('^system:serviceaccounts:[^:]+$'))",message="system: groups belong to Kubernetes; give groups of your identity provider, or system:serviceaccounts:NAMESPACE"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=3,displayName="Admin groups",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	AdminGroups []string `json:"adminGroups,omitempty"`

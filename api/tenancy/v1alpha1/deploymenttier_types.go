@@ -142,6 +142,7 @@ type AdminRule struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=253
+	// +kubebuilder:validation:items:Pattern=`^[-a-z0-9.*]*$`
 	APIGroups []string `json:"apiGroups"`
 	// resources are the resources, with a subresource after a slash, for instance pods/log.
 	// +required
@@ -150,6 +151,7 @@ type AdminRule struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=253
+	// +kubebuilder:validation:items:Pattern=`^[-a-z0-9./*]*$`
 	Resources []string `json:"resources"`
 	// verbs are the verbs, for instance get, list, watch, create, update, patch, delete.
 	// +required
@@ -158,6 +160,7 @@ type AdminRule struct {
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:items:Pattern=`^[-A-Za-z*]*$`
 	Verbs []string `json:"verbs"`
 }
 

@@ -102,8 +102,8 @@ var _ = Describe("What cannot be had", func() {
 	)
 
 	It("is a quota that no ResourceQuota can hold, at the start and later", func() {
-		Expect(Admin.Create(ctx, team("quota", func(s *v1alpha1.AcmeNamespaceSpec) { s.Quota = amounts("cpu", "-1") }))).
-			To(refused("spec.quota", "spec.quota[cpu] is -1; it must not be negative"))
+		Expect(Admin.Create(ctx, team("quota", func(s *v1alpha1.AcmeNamespaceSpec) { s.Quota = amounts("pods", "2.5") }))).
+			To(refused("spec.quota", "spec.quota[pods] is 2500m; it must be a whole number"))
 		n := created(team("quota"))
 		Expect(update(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.Quota = amounts("pods", "0.5") })).
 			To(refused("spec.quota", "spec.quota[pods] is 500m; it must be a whole number"))
@@ -239,7 +239,7 @@ var _ = Describe("An object that is being deleted", func() {
 		created(n)
 		Remove(n)
 		Expect(update(n, func(n *v1alpha1.AcmeNamespace) {
-			n.Spec.AdminUsername, n.Spec.Quota = "nobody", amounts("cpu", "-1")
+			n.Spec.AdminUsername, n.Spec.Quota = "nobody", amounts("pods", "0.5")
 		})).To(Succeed())
 		Expect(update(n, func(n *v1alpha1.AcmeNamespace) { n.Finalizers = nil })).To(Succeed())
 	})

@@ -1,0 +1,153 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+
+	"github.com/acme/platform-operator/internal/tolerant"
+)
+
+const (
+	// probeTimeout bounds what a readiness probe asks.
+	probeTimeout = 2 * time.Second
+	// patience is how long the types wait for each other at the start.
+	patience = 5 * time.Second
+	// forever is how long a kind waits for its own cache.
+	forever = 10 * 365 * 24 * time.Hour
+)
+
+// holding is the manager's cache, and who is told what is not in it.
+type holding struct {
+	cache    *tolerant.Cache
+	recorder events.EventRecorder
+}
+
+func (h *holding) newCache(reportAfter time.Duration) cache.NewCacheFunc {
+	return tolerant.NewCache(tolerant.Options{
+		Ours: isOurGroup, Report: h.report, Patience: patience, ReportAfter: reportAfter,
+	}, func(c *tolerant.Cache) { h.cache = c })
+}
+
+// isOurGroup tells whether a type is one of the operator's own.
+func isOurGroup(gvk schema.GroupVersionKind) bool { return strings.HasSuffix(gvk.Group, ".acme.com") }
+
+// report tells of an object that cannot be read.
+func (h *holding) report(o client.Object, err error) {
+	kind := o.GetObjectKind().GroupVersionKind().Kind
+	ctrl.Log.Error(err, "An object cannot be read: nothing is done for it until that is mended. All others are served.",
+		"kind", kind, "namespace", o.GetNamespace(), "name", o.GetName())
+	h.recorder.Eventf(o, nil, corev1.EventTypeWarning, "Unreadable", "Read",
+		"The operator cannot read this %s, and does nothing for it: %.700s. Change that field with kubectl edit.", kind, err.Error())
+}
+
+// addChecks answers probes: alive when the process answers; ready when the caches are filled, or have had the time for it, and
+// the webhooks listen. The checks kinds and crds name what is not served. They are left out by the probe of the
+// Deployment, since one kind must not take the webhooks of the others away.
+func addChecks(mgr ctrl.Manager, o Options, held *tolerant.Cache) error {
+	ready := map[string]healthz.Checker{
+		"caches": func(*http.Request) error {
+			if held.Overdue() {
+				return nil
+			}
+			return unfilled(held)
+		},
+		"kinds": func(*http.Request) error { return unfilled(held) },
+		"crds":  lastAnswer(func(ctx context.Context) error { return crdsServed(ctx, mgr) }),
+	}
+	if o.WebhookPort >= 0 {
+		ready["webhooks"] = mgr.GetWebhookServer().StartedChecker()
+	}
+	for name, check := range ready {
+		if err := mgr.AddReadyzCheck(name, check); err != nil {
+			return fmt.Errorf("adding the readiness check %s: %w", name, err)
+		}
+	}
+	return mgr.AddHealthzCheck("ping", healthz.Ping)
+}
+
+// unfilled names the types whose caches are not filled.
+func unfilled(held *tolerant.Cache) error {
+	missing := held.Unfilled()
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(missing)) {
+		if err := missing[name]; err != nil {
+			errs = append(errs, fmt.Errorf("the cache of %s is not filled: %w", name, err))
+		} else {
+			errs = append(errs, fmt.Errorf("the cache of %s is not filled yet", name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// lastAnswer is a check of the API server that stays what it was while that does not answer. A slow API server says nothing
+// about this replica, and would take all replicas out of the webhooks' Service at the same time.
+func lastAnswer(ask func(context.Context) error) healthz.Checker {
+	var mu sync.Mutex
+	var answered bool
+	var last error
+	return func(req *http.Request) error {
+		err := ask(req.Context())
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case err == nil || apierrors.IsNotFound(err) || meta.IsNoMatchError(err):
+			answered, last = true, err
+		case !answered:
+			return err
+		}
+		return last
+	}
+}
+
+// crdsServed reads one object of each kind from the API server.
+func crdsServed(ctx context.Context, mgr ctrl.Manager) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	for _, k := range Kinds {
+		gvk, err := apiutil.GVKForObject(k.Object, mgr.GetScheme())
+		if err != nil {
+			return err
+		}
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+		if err := mgr.GetAPIReader().List(ctx, list, client.Limit(1)); err != nil {
+			return fmt.Errorf("%s is not served: %w", gvk.GroupKind(), err)
+		}
+	}
+	return nil
+}

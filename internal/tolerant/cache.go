@@ -1,0 +1,221 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package tolerant fills the operator's caches whatever is in the cluster: an object that cannot be decoded is left out and
+// reported, and a type that cannot be listed keeps no other type waiting (docs/adr/0027-no-poison.md).
+package tolerant
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+// Options say what is tolerated, and how that is reported.
+type Options struct {
+	// Ours tells which types are the operator's own: their objects are decoded one by one.
+	Ours func(schema.GroupVersionKind) bool
+	// Report is called for each version of an object that cannot be decoded.
+	Report func(client.Object, error)
+	// Patience is how long types wait for each other at the start. What is not filled then comes later.
+	Patience time.Duration
+	// ReportAfter is how long a type may take to fill before that is reported, and after which it is reported again.
+	ReportAfter time.Duration
+}
+
+// Cache is a cache whose types fill independently of each other.
+type Cache struct {
+	cache.Cache
+	patience, reportAfter time.Duration
+	report                func(client.Object, error)
+	ours                  func(schema.GroupVersionKind) bool
+	scheme                *runtime.Scheme
+	mapper                meta.RESTMapper
+	dynamic               dynamic.Interface
+
+	overdue   atomic.Bool
+	mu        sync.Mutex
+	impatient <-chan struct{} // closed when types wait for each other no more
+	informers map[string]*informer
+}
+
+// informer is what is known about the filling of a type's cache.
+type informer struct {
+	toolscache.SharedIndexInformer
+	last error
+}
+
+// NewCache gives the function that makes the manager's cache, and calls made with what it makes.
+func NewCache(t Options, made func(*Cache)) cache.NewCacheFunc {
+	return func(config *rest.Config, opts cache.Options) (cache.Cache, error) {
+		d, err := dynamic.NewForConfigAndClient(config, opts.HTTPClient)
+		if err != nil {
+			return nil, err
+		}
+		c := &Cache{
+			patience: t.Patience, reportAfter: t.ReportAfter, report: t.Report, ours: t.Ours,
+			scheme: opts.Scheme, mapper: opts.Mapper, dynamic: d, informers: map[string]*informer{},
+		}
+		if err := c.refuseSelectors(opts); err != nil {
+			return nil, err
+		}
+		opts.NewInformer = c.newInformer
+		if c.Cache, err = cache.New(config, opts); err != nil {
+			return nil, err
+		}
+		made(c)
+		return c, nil
+	}
+}
+
+// refuseSelectors refuses to hold but some of the objects of the operator's own types: their sources do not know of that.
+func (c *Cache) refuseSelectors(opts cache.Options) error {
+	for o, by := range opts.ByObject {
+		gvk, err := apiutil.GVKForObject(o, c.scheme)
+		if err != nil {
+			return err
+		}
+		if c.ours(gvk) && (by.Label != nil || by.Field != nil || by.Namespaces != nil) {
+			return fmt.Errorf("%s: objects of a type of the operator's own cannot be selected for the cache", gvk.GroupKind())
+		}
+	}
+	return nil
+}
+
+// newInformer makes the informer of a type.
+func (c *Cache) newInformer(lw toolscache.ListerWatcher, o runtime.Object, resync time.Duration,
+	indexers toolscache.Indexers,
+) toolscache.SharedIndexInformer {
+	gvk, err := apiutil.GVKForObject(o, c.scheme)
+	if example, ok := o.(client.Object); ok && err == nil && c.ours(gvk) {
+		var s *source
+		if s, err = c.newSource(example); err == nil {
+			lw = s.listerWatcher()
+		}
+	}
+	if err != nil { // the informer would have failed to be made before
+		ctrl.Log.Error(err, "Cannot decode the objects of a type one by one", "type", gvk.GroupKind())
+	}
+	i := &informer{SharedIndexInformer: toolscache.NewSharedIndexInformer(lw, o, resync, indexers)}
+	_ = i.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *toolscache.Reflector, err error) {
+		c.mu.Lock()
+		i.last = err
+		c.mu.Unlock()
+		toolscache.DefaultWatchErrorHandler(ctx, r, err)
+	}) // fails for an informer that runs already
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.informers[gvk.GroupKind().String()] = i
+	return i
+}
+
+// Unfilled are the types whose caches are not filled yet, each with the last error.
+func (c *Cache) Unfilled() map[string]error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := map[string]error{}
+	for name, i := range c.informers {
+		if !i.HasSynced() {
+			out[name] = i.last
+		}
+	}
+	return out
+}
+
+// Overdue tells whether the types have had the time that they may take to fill.
+func (c *Cache) Overdue() bool { return c.overdue.Load() }
+
+// WaitForCacheSync waits until every type is filled, or for as long as types wait for each other. What reads a type, or runs
+// on its events, waits for that type by itself.
+func (c *Cache) WaitForCacheSync(ctx context.Context) bool {
+	c.mu.Lock()
+	if c.impatient == nil {
+		impatient := make(chan struct{})
+		time.AfterFunc(c.patience, func() { close(impatient) })
+		c.impatient = impatient
+	}
+	impatient := c.impatient
+	c.mu.Unlock()
+	bounded, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-impatient:
+			cancel()
+		case <-bounded.Done():
+		}
+	}()
+	return c.Cache.WaitForCacheSync(bounded) || ctx.Err() == nil
+}
+
+// Start implements manager.Runnable.
+func (c *Cache) Start(ctx context.Context) error {
+	go c.watchOver(ctx)
+	return c.Cache.Start(ctx)
+}
+
+// watchOver shows which types are filled, and says again and again which are not.
+func (c *Cache) watchOver(ctx context.Context) {
+	look, say := time.NewTicker(time.Second), time.NewTicker(c.reportAfter)
+	defer look.Stop()
+	defer say.Stop()
+	for {
+		unfilled := c.show()
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		case <-say.C:
+			c.overdue.Store(true)
+			for _, name := range slices.Sorted(maps.Keys(unfilled)) {
+				ctrl.Log.Error(unfilled[name], "The cache of a type cannot be filled: nothing is done for its objects until it is. "+
+					"The other types are served. It is tried again and again; see whether kubectl get lists the type, "+
+					"and whether the operator's ClusterRole allows to list and watch it.", "type", name)
+			}
+		}
+	}
+}
+
+// show sets the metric, and gives what is not filled.
+func (c *Cache) show() map[string]error {
+	unfilled := c.Unfilled()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name := range c.informers {
+		value := 1.0
+		if _, missing := unfilled[name]; missing {
+			value = 0
+		}
+		filled.WithLabelValues(strings.ToLower(name)).Set(value)
+	}
+	return unfilled
+}

@@ -1,0 +1,135 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package tolerant
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Decode reads an object of any content into its type. Unlike the decoders of Kubernetes it fails where a parser would
+// compute for minutes, or panic.
+func Decode(from map[string]any, into any) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("decoding it panics: %v", r)
+		}
+	}()
+	if err := walk(reflect.TypeOf(into), from, "", vetQuantity); err != nil {
+		return err
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(from, into); err != nil {
+		if where := walk(reflect.TypeOf(into), from, "", parse); where != nil {
+			return where
+		}
+		return err
+	}
+	return nil
+}
+
+var (
+	quantityType = reflect.TypeFor[resource.Quantity]()
+	// endless is an exponent for which the parser of quantities makes numbers of thousands of digits.
+	endless = regexp.MustCompile(`[eE][+-]?[0-9]{3,}$`)
+)
+
+// maxQuantity is the length of a quantity that is read. None of Kubernetes' own is half as long.
+const maxQuantity = 64
+
+// leaf judges a value that is read by a parser of its type.
+type leaf func(t reflect.Type, value any, path string) error
+
+var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
+
+// walk judges every value that is to be read by a parser into a type, or into a part of it.
+func walk(t reflect.Type, value any, path string, judge leaf) error {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if value != nil && reflect.PointerTo(t).Implements(unmarshaler) {
+		return judge(t, value, path)
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		if t.Kind() == reflect.Struct {
+			return walkStruct(t, v, path, judge)
+		}
+		for k, e := range v {
+			if t.Kind() != reflect.Map {
+				break
+			}
+			if err := walk(t.Elem(), e, path+"["+k+"]", judge); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for i, e := range v {
+			if t.Kind() != reflect.Slice {
+				break
+			}
+			if err := walk(t.Elem(), e, fmt.Sprintf("%s[%d]", path, i), judge); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func walkStruct(t reflect.Type, value map[string]any, path string, judge leaf) error {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		part, present := value[name]
+		below := strings.TrimPrefix(path+"."+name, ".")
+		if name == "" && f.Anonymous {
+			part, present, below = value, true, path
+		}
+		if !present {
+			continue
+		}
+		if err := walk(f.Type, part, below, judge); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// vetQuantity refuses a quantity that the parser cannot cope with.
+func vetQuantity(t reflect.Type, value any, path string) error {
+	if s, ok := value.(string); ok && t == quantityType && (len(s) > maxQuantity || endless.MatchString(s)) {
+		return fmt.Errorf("%s: %.64q is no quantity that can be read", path, s)
+	}
+	return nil
+}
+
+// parse reads a value as its type does.
+func parse(t reflect.Type, value any, path string) error {
+	text, err := json.Marshal(value)
+	if err == nil {
+		err = json.Unmarshal(text, reflect.New(t).Interface())
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}

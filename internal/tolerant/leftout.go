@@ -1,0 +1,96 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package tolerant
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+)
+
+var (
+	unreadable = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "platform_operator_unreadable_objects",
+		Help: "Objects that cannot be decoded, by kind. They are left alone until they are mended; the log and an event name each.",
+	}, []string{"kind"})
+	filled = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "platform_operator_cache_synced",
+		Help: "Whether the cache of a type is filled: 1, or 0. While it is not, nothing is done for objects of the type.",
+	}, []string{"type"})
+)
+
+func init() { metrics.Registry.MustRegister(unreadable, filled) }
+
+// leftOut are the objects of a kind that could not be decoded, in the version that was reported.
+type leftOut struct {
+	gauge  prometheus.Gauge
+	report func(client.Object, error)
+
+	mu      sync.Mutex
+	objects map[types.NamespacedName]string
+}
+
+func newLeftOut(gvk schema.GroupVersionKind, report func(client.Object, error)) *leftOut {
+	l := &leftOut{
+		gauge: unreadable.WithLabelValues(strings.ToLower(gvk.Kind)), report: report,
+		objects: map[types.NamespacedName]string{},
+	}
+	l.gauge.Set(0)
+	return l
+}
+
+// add leaves an object out, and reports each version of it once.
+func (l *leftOut) add(u *unstructured.Unstructured, err error) {
+	key := client.ObjectKeyFromObject(u)
+	l.mu.Lock()
+	before := l.objects[key]
+	l.objects[key] = u.GetResourceVersion()
+	l.gauge.Set(float64(len(l.objects)))
+	l.mu.Unlock()
+	if before != u.GetResourceVersion() {
+		l.report(u, err)
+	}
+}
+
+func (l *leftOut) has(u *unstructured.Unstructured) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, has := l.objects[client.ObjectKeyFromObject(u)]
+	return has
+}
+
+// forget takes an object back in, or knows that it is gone.
+func (l *leftOut) forget(u *unstructured.Unstructured) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.objects, client.ObjectKeyFromObject(u))
+	l.gauge.Set(float64(len(l.objects)))
+}
+
+// forgetAll begins anew, before all objects are listed again.
+func (l *leftOut) forgetAll() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.objects)
+	l.gauge.Set(0)
+}

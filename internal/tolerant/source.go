@@ -1,0 +1,163 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package tolerant
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+// source lists and watches the objects of one of the operator's kinds. It decodes each by itself, so that one that cannot be
+// decoded is left out: for the informer it does not exist.
+type source struct {
+	gvk      schema.GroupVersionKind
+	example  client.Object
+	scheme   *runtime.Scheme
+	resource dynamic.ResourceInterface
+	leftOut  *leftOut
+}
+
+// newSource is the source for the objects of a type.
+func (c *Cache) newSource(example client.Object) (*source, error) {
+	gvk, err := apiutil.GVKForObject(example, c.scheme)
+	if err != nil {
+		return nil, err
+	}
+	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		return nil, err
+	}
+	return &source{
+		gvk: gvk, example: example, scheme: c.scheme, resource: c.dynamic.Resource(mapping.Resource),
+		leftOut: newLeftOut(gvk, c.report),
+	}, nil
+}
+
+func (s *source) listerWatcher() toolscache.ListerWatcher {
+	return &toolscache.ListWatch{ListWithContextFunc: s.list, WatchFuncWithContext: s.watch}
+}
+
+func (s *source) list(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+	all, err := s.resource.List(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	if opts.Continue == "" {
+		s.leftOut.forgetAll()
+	}
+	var items []runtime.Object
+	for i := range all.Items {
+		if o := s.decode(&all.Items[i]); o != nil {
+			items = append(items, o)
+		}
+		all.Items[i].Object = nil // what is decoded is not needed twice
+	}
+	list, err := s.scheme.New(s.gvk.GroupVersion().WithKind(s.gvk.Kind + "List"))
+	if err != nil {
+		return nil, err
+	}
+	if err := meta.SetList(list, items); err != nil {
+		return nil, fmt.Errorf("listing %s: %w", s.gvk.GroupKind(), err)
+	}
+	accessor := list.(metav1.ListInterface)
+	accessor.SetResourceVersion(all.GetResourceVersion())
+	accessor.SetContinue(all.GetContinue())
+	accessor.SetRemainingItemCount(all.GetRemainingItemCount())
+	return list, nil
+}
+
+func (s *source) watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+	opts.Watch, opts.AllowWatchBookmarks = true, true
+	w, err := s.resource.Watch(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	if opts.SendInitialEvents != nil && *opts.SendInitialEvents {
+		s.leftOut.forgetAll()
+	}
+	return watch.Filter(w, func(e watch.Event) (watch.Event, bool) { return s.event(e), true }), nil
+}
+
+// event is what an informer is told instead of an event. An object that can be decoded no more is gone for it; of one that it
+// does not know it learns the version and nothing else.
+func (s *source) event(e watch.Event) watch.Event {
+	u, ok := e.Object.(*unstructured.Unstructured)
+	if !ok {
+		return e // an error
+	}
+	wasLeftOut := s.leftOut.has(u)
+	switch e.Type {
+	case watch.Added, watch.Modified:
+		if o := s.decode(u); o != nil {
+			return watch.Event{Type: e.Type, Object: o}
+		}
+		if e.Type == watch.Modified && !wasLeftOut {
+			return watch.Event{Type: watch.Deleted, Object: s.shell(u)}
+		}
+	case watch.Deleted:
+		if !wasLeftOut {
+			o := s.empty()
+			if Decode(u.Object, o) != nil {
+				o = s.shell(u)
+			}
+			return watch.Event{Type: watch.Deleted, Object: o}
+		}
+		s.leftOut.forget(u)
+	case watch.Bookmark:
+		o := s.shell(u)
+		o.SetAnnotations(u.GetAnnotations()) // the API server's: they tell the end of a list
+		return watch.Event{Type: watch.Bookmark, Object: o}
+	}
+	return watch.Event{Type: watch.Bookmark, Object: s.shell(u)}
+}
+
+// decode gives an object in its type, or nil when it cannot be decoded.
+func (s *source) decode(u *unstructured.Unstructured) client.Object {
+	o := s.empty()
+	if err := Decode(u.Object, o); err != nil {
+		s.leftOut.add(u, err)
+		return nil
+	}
+	s.leftOut.forget(u)
+	return o
+}
+
+// shell is an object with nothing but its identity.
+func (s *source) shell(u *unstructured.Unstructured) client.Object {
+	o := s.empty()
+	o.SetNamespace(u.GetNamespace())
+	o.SetName(u.GetName())
+	o.SetUID(u.GetUID())
+	o.SetResourceVersion(u.GetResourceVersion())
+	return o
+}
+
+func (s *source) empty() client.Object {
+	return reflect.New(reflect.TypeOf(s.example).Elem()).Interface().(client.Object)
+}

@@ -1,0 +1,235 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package guarantees
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/acme/platform-operator/internal/names"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
+
+	"github.com/acme/platform-operator/internal/testenv"
+	"github.com/acme/platform-operator/internal/testenv/schematest"
+)
+
+// withoutParsers says of a kind in which no string is read by a parser of its type why that is so.
+var withoutParsers = map[string]string{}
+
+// describePoison has G15.
+func describePoison(all []*kind) {
+	labels := Labels{"G15"}
+	for _, k := range all {
+		labels = append(labels, k.name)
+	}
+	Describe("G15: no object stops a kind or the operator", labels, func() {
+		It("with strings generated from the schema", func(ctx context.Context) { generated(ctx, all) })
+		It("with strings that an older schema admitted", func(ctx context.Context) { older(ctx, all) })
+	})
+}
+
+// generated creates objects of every kind with strings that are made from the schema itself.
+func generated(ctx context.Context, all []*kind) {
+	GinkgoHelper()
+	op := start()
+	random := rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), 0))
+	for _, k := range all {
+		namespace, admitted, tried := unique("g15-all"), 0, 0
+		for _, p := range k.places() {
+			for _, s := range p.strings(random) {
+				tried++
+				if k.admitted(ctx, namespace, p.at, s) != nil {
+					admitted++
+				}
+			}
+		}
+		AddReportEntry(k.name, fmt.Sprintf("%d of %d objects admitted", admitted, tried))
+		Expect(admitted).NotTo(BeZero(), k.name)
+		k.several(1, "g15-next", k.briefly)
+	}
+	op.Restart()
+	for _, k := range all {
+		k.several(1, "g15-next", k.briefly)
+		Expect(unreadable(k)).To(BeZero(), "%s: the schema admits what cannot be decoded", k.name)
+	}
+}
+
+// older puts into every kind what the parsers of its fields cannot read, as a schema without patterns would have let it in, while the operator runs;
+// and starts the operator with it.
+func older(ctx context.Context, all []*kind) {
+	GinkgoHelper()
+	DeferCleanup(func() { Expect(testenv.InstallConfig(Plane)).To(Succeed()) })
+	loosen(ctx)
+	op := start()
+	var poisoned []client.Object
+	for _, k := range all {
+		bad, namespace := 0, unique("g15-bad")
+		for _, p := range k.places() {
+			for _, s := range p.poison() {
+				o := k.admitted(ctx, namespace, p.at, s)
+				Expect(o).NotTo(BeNil(), "%s %v: %s", k.name, p.at, s)
+				poisoned = append(poisoned, k.identity(o))
+				bad++
+			}
+		}
+		Expect(bad == 0).To(Equal(withoutParsers[k.name] != ""), "%s: see withoutParsers", k.name)
+		k.several(1, "g15-next", k.briefly)
+		Eventually(func() float64 { return unreadable(k) }).Should(BeEquivalentTo(bad), k.name)
+	}
+	Expect(testenv.InstallConfig(Plane)).To(Succeed())
+	op.Restart()
+	for _, k := range all {
+		k.several(1, "g15-next", k.briefly)
+	}
+	for _, o := range poisoned {
+		Eventually(EventsOf(o)).Should(ContainElement(HavePrefix("Warning Unreadable: The operator cannot read this ")))
+		Expect(logs.String()).To(ContainSubstring(o.GetName()))
+		Remove(o) // the operator has made nothing for it, and holds nothing
+		Eventually(Gone(o)).Should(Succeed())
+	}
+	for _, k := range all {
+		Eventually(func() float64 { return unreadable(k) }).Should(BeZero(), k.name)
+	}
+}
+
+// identity is all of an object that can be read safely by a test: it has no better decoder.
+func (k *kind) identity(o client.Object) client.Object {
+	GinkgoHelper()
+	m := &metav1.PartialObjectMetadata{}
+	m.SetGroupVersionKind(k.gvk)
+	m.SetNamespace(o.GetNamespace())
+	m.SetName(o.GetName())
+	Expect(Reload(m)).To(Succeed())
+	return m
+}
+
+// unreadable is how many objects of a kind the operator could not decode.
+func unreadable(k *kind) float64 {
+	return Metric("platform_operator_unreadable_objects", k.controller())
+}
+
+// place is where a string stands in a kind, with what the generated schema says of it.
+type place struct {
+	at     field
+	schema apiextensionsv1.JSONSchemaProps
+}
+
+// places are all places of a kind that take a string.
+func (k *kind) places() []place {
+	var all []place
+	for _, v := range k.crd().Spec.Versions {
+		if v.Name != k.gvk.Version {
+			continue
+		}
+		spec := v.Schema.OpenAPIV3Schema.Properties["spec"]
+		for _, at := range walk(spec, field{"spec"}) {
+			all = append(all, place{at, below(spec, at[1:])})
+		}
+	}
+	return all
+}
+
+// below is the schema at a place.
+func below(s apiextensionsv1.JSONSchemaProps, at field) apiextensionsv1.JSONSchemaProps {
+	switch {
+	case len(at) == 0:
+		return s
+	case at[0] == "{key}":
+		return apiextensionsv1.JSONSchemaProps{Type: "string"}
+	case at[0] == "[]":
+		return below(*s.Items.Schema, at[1:])
+	case at[0] == "{}":
+		return below(*s.AdditionalProperties.Schema, at[1:])
+	}
+	return below(s.Properties[at[0]], at[1:])
+}
+
+// strings are those that the schema's own pattern makes, and those that have hung, stopped or confused parsers.
+func (p place) strings(random *rand.Rand) []string {
+	pattern, length := p.schema.Pattern, 64
+	if pattern == "" {
+		pattern = `^[^\x00]*$`
+	}
+	if p.schema.MaxLength != nil {
+		length = int(*p.schema.MaxLength)
+	}
+	made := schematest.Strings(pattern, length, 2, random)
+	random.Shuffle(len(made), func(i, j int) { made[i], made[j] = made[j], made[i] })
+	return append(made[:min(4, len(made))],
+		"1e-100000000", "1e1.5", "1e18", "0.000000001", "hugepages-", "hugepages-1e9", "a\u009bb", "99999999999999h", "2027-02-30T00:00:00Z")
+}
+
+// poison is what the parser of a place cannot read.
+func (p place) poison() []string {
+	isDuration := slices.ContainsFunc(p.schema.XValidations, func(r apiextensionsv1.ValidationRule) bool {
+		return strings.Contains(r.Rule, "duration(self)")
+	})
+	switch {
+	case p.schema.XIntOrString:
+		return []string{"1e-100000000", "1e1.5"}
+	case isDuration:
+		return []string{"99999999999999h", "soon"}
+	case p.schema.Format == "date-time":
+		return []string{"2027-02-30T00:00:00Z"}
+	}
+	return nil
+}
+
+// loosen takes from the schemas of all kinds whatever a value may break, as if an older version had not had it.
+func loosen(ctx context.Context) {
+	GinkgoHelper()
+	cl, err := client.New(Plane.Config, client.Options{Scheme: crdScheme()})
+	Expect(err).NotTo(HaveOccurred())
+	for _, definition := range readCRDs() {
+		Eventually(func(g Gomega) {
+			crd := &apiextensionsv1.CustomResourceDefinition{}
+			g.Expect(cl.Get(ctx, client.ObjectKeyFromObject(definition), crd)).To(Succeed())
+			for i := range crd.Spec.Versions {
+				schema := crd.Spec.Versions[i].Schema.OpenAPIV3Schema
+				spec := schema.Properties["spec"]
+				loose(&spec)
+				schema.Properties["spec"] = spec
+			}
+			g.Expect(cl.Update(ctx, crd, client.FieldOwner(names.Operator+"-older"))).To(Succeed())
+		}).Should(Succeed())
+	}
+}
+
+func loose(s *apiextensionsv1.JSONSchemaProps) {
+	s.Pattern, s.Format, s.XValidations = "", "", nil
+	s.MaxLength, s.Minimum, s.Maximum, s.Required = nil, nil, nil, nil
+	s.XListType, s.XListMapKeys = nil, nil // a key has to be required
+	if s.Items != nil {
+		loose(s.Items.Schema)
+	}
+	if s.AdditionalProperties != nil {
+		loose(s.AdditionalProperties.Schema)
+	}
+	for name, p := range s.Properties {
+		loose(&p)
+		s.Properties[name] = p
+	}
+}
