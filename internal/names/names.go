@@ -36,6 +36,9 @@ const (
 	// AnnotationOwner names the object that an object was made for: KIND/NAME or KIND/NAMESPACE/NAME,
 	// the kind in lower case. It is an annotation because names may be longer than a label's value.
 	AnnotationOwner = "platform.acme.com/owner"
+	// AnnotationCut is on what the caches hold of a large object: the rest of it is on the API server alone. It is
+	// never written to the cluster.
+	AnnotationCut = "platform.acme.com/cut"
 	// AnnotationPaused with the value "true" on one of our objects stops its reconciliation.
 	AnnotationPaused = "platform.acme.com/paused"
 	// AnnotationPodSelector on a ConfigMap or a Secret selects the pods to restart when its content changes.

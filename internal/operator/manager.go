@@ -23,21 +23,14 @@ import (
 	"sync"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/config"
@@ -48,7 +41,6 @@ import (
 
 	configv1alpha1 "github.com/acme/platform-operator/api/config/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
-	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/rollout"
 )
 
@@ -129,7 +121,7 @@ func managerOptions(c *configv1alpha1.PlatformOperatorConfig, o Options) ctrl.Op
 		WebhookServer:                 webhook.NewServer(webhook.Options{Host: o.WebhookHost, Port: max(o.WebhookPort, 0), CertDir: o.WebhookCertDir}),
 		NewClient:                     o.NewClient,
 		Client:                        client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: &yes}},
-		Cache:                         cacheOptions(),
+		Cache:                         cacheOptions(Kinds),
 		Controller: config.Controller{
 			CacheSyncTimeout: c.Manager.CacheSyncTimeout.Duration,
 			// The caches of a replica that waits to lead are warm, so that it takes over in no time.
@@ -138,45 +130,6 @@ func managerOptions(c *configv1alpha1.PlatformOperatorConfig, o Options) ctrl.Op
 			SkipNameValidation: &yes,
 		},
 	}
-}
-
-// cacheOptions keep memory from growing with the cluster: of the types that matter only where the
-// operator made them, only those are held.
-func cacheOptions() cache.Options {
-	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{names.LabelManagedBy: names.Operator})}
-	return cache.Options{
-		DefaultTransform: trimManagedFields,
-		ByObject: map[client.Object]cache.ByObject{
-			&appsv1.DaemonSet{}:           {Transform: trimWorkload},
-			&appsv1.Deployment{}:          {Transform: trimWorkload},
-			&appsv1.StatefulSet{}:         {Transform: trimWorkload},
-			&corev1.ConfigMap{}:           {Transform: trimSource},
-			&corev1.Secret{}:              {Transform: trimSource},
-			&batchv1.Job{}:                ours,
-			&corev1.LimitRange{}:          ours,
-			&corev1.ResourceQuota{}:       ours,
-			&networkingv1.NetworkPolicy{}: ours,
-			&rbacv1.Role{}:                ours,
-			&rbacv1.RoleBinding{}:         ours,
-		},
-	}
-}
-
-// trimManagedFields drops from cached objects what other field managers own: the engine compares only
-// with its own.
-func trimManagedFields(in any) (any, error) {
-	o, ok := in.(client.Object)
-	if !ok || o.GetManagedFields() == nil {
-		return in, nil
-	}
-	var kept []metav1.ManagedFieldsEntry
-	for _, e := range o.GetManagedFields() {
-		if names.IsFieldManager(e.Manager) {
-			kept = append(kept, e)
-		}
-	}
-	o.SetManagedFields(kept)
-	return o, nil
 }
 
 // addChecks answers probes: alive when the process answers, ready when the caches are filled, the

@@ -31,6 +31,7 @@ import (
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 	rbacv1ac "k8s.io/client-go/applyconfigurations/rbac/v1"
 
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/tenancy"
@@ -43,6 +44,15 @@ const (
 	networkPolicyName = "tenant-isolation"
 	dnsPort           = 53
 )
+
+// Holds are the guardrails: each has one name in every namespace, but for quotas, which are named after tiers.
+var Holds = []engine.Held{
+	{Of: &corev1.LimitRange{}, Names: []string{limitRangeName}},
+	{Of: &corev1.ResourceQuota{}, Names: []string{string(common.TierDev), string(common.TierStg), string(common.TierProd)}},
+	{Of: &rbacv1.Role{}, Names: []string{tenancy.RoleName}},
+	{Of: &rbacv1.RoleBinding{}, Names: []string{tenancy.RoleName}},
+	{Of: &networkingv1.NetworkPolicy{}, Names: []string{networkPolicyName}},
+}
 
 // desired is the complete list of children.
 func (r *run) desired() ([]engine.Child, error) {
