@@ -107,14 +107,14 @@ func Register(mgr ctrl.Manager, o Options) error {
 		Name:      tenancy.KindName,
 		Finalizer: tenancy.Finalizer,
 		Owns: []client.Object{
-			&corev1.Namespace{}, &corev1.ResourceQuota{}, &corev1.LimitRange{},
-			&rbacv1.Role{}, &rbacv1.RoleBinding{}, &networkingv1.NetworkPolicy{},
+			&corev1.ResourceQuota{}, &corev1.LimitRange{}, &rbacv1.Role{}, &rbacv1.RoleBinding{}, &networkingv1.NetworkPolicy{},
 		},
+		Keeps:  []client.Object{&corev1.Namespace{}},
+		Places: func(n *v1alpha1.AcmeNamespace) []string { return []string{n.Spec.NamespaceName} },
+		Proves: isGuardrail,
 		ByMark: true,
 		References: []engine.Reference[*v1alpha1.AcmeNamespace]{
 			{To: &v1alpha1.DeploymentTier{}, Keys: tierKey},
-			// A Namespace of the wanted name that is not ours has no mark that leads here.
-			{To: &corev1.Namespace{}, Keys: namespaceKey},
 		},
 		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 		RetryMax:                o.RetryMax,
@@ -124,10 +124,6 @@ func Register(mgr ctrl.Manager, o Options) error {
 
 func tierKey(n *v1alpha1.AcmeNamespace) []client.ObjectKey {
 	return []client.ObjectKey{{Name: string(n.Spec.DeploymentTier)}}
-}
-
-func namespaceKey(n *v1alpha1.AcmeNamespace) []client.ObjectKey {
-	return []client.ObjectKey{{Name: n.Spec.NamespaceName}}
 }
 
 type kind struct{ Options }
