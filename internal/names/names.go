@@ -31,8 +31,8 @@ const (
 	// Operator is the operator's name: its Deployment, its field managers and its metrics begin with it.
 	Operator = "platform-operator"
 
-	// LabelManagedBy with the value Operator marks every object that the operator makes. The caches of
-	// the types that only the operator's own objects matter for select on it.
+	// LabelManagedBy with the value Operator marks every object that the operator makes. It is for people: nothing selects
+	// on it.
 	LabelManagedBy = "app.kubernetes.io/managed-by"
 	// LabelOwnerUID carries the UID of the object that an object was made for. It is for people, and for policies:
 	// whoever may write an object may write its labels, so it proves nothing on what tenants may write.
