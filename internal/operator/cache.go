@@ -58,7 +58,7 @@ func cacheOptions(kinds []Kind) cache.Options {
 			t.add(h)
 		}
 	}
-	options := cache.Options{DefaultTransform: hold(keep), ByObject: map[client.Object]cache.ByObject{}}
+	options := cache.Options{NewInformer: newInformer, DefaultTransform: hold(keep), ByObject: map[client.Object]cache.ByObject{}}
 	for _, t := range types {
 		options.ByObject[t.of] = t.options(groups)
 	}

@@ -85,7 +85,7 @@ func (i *Injected) Heal() {
 // its own writes: it records writes, and what is watched, and makes writes fail. Events, Leases and reviews of access are no
 // writes. The zero value is ready.
 type Wire struct {
-	mu     sync.Mutex
+	mu      sync.Mutex
 	writes  []*Write
 	faults  []*Injected
 	watched map[schema.GroupVersionResource]bool
