@@ -49,8 +49,9 @@ func (configWatchers) Configuration() string { return "configWatcher: {retryMax:
 // LeavesOut implements Fixture.
 func (configWatchers) LeavesOut() map[string]string {
 	return map[string]string{
-		"G4 deletion": "it has no finalizer: its deletion is one request, of the user's",
-		"G5":          "it makes nothing that it keeps in a wanted state; what it restarts is its user's",
+		"G4 deletion":  "it has no finalizer: its deletion is one request, of the user's",
+		"G7 finalizer": "it has none: its deletion needs no operator",
+		"G5":           "it makes nothing that it keeps in a wanted state; what it restarts is its user's",
 	}
 }
 
