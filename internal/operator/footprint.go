@@ -57,9 +57,13 @@ func (m *meter) measure(v reflect.Value) {
 	case reflect.Map:
 		m.entries(v)
 	case reflect.Struct:
-		for i := 0; v.Type() != timeType && i < v.NumField(); i++ {
-			m.measure(v.Field(i))
-		}
+		m.fields(v)
+	}
+}
+
+func (m *meter) fields(v reflect.Value) {
+	for i := 0; v.Type() != timeType && i < v.NumField(); i++ {
+		m.measure(v.Field(i))
 	}
 }
 

@@ -58,12 +58,14 @@ type renewing struct {
 	events  chan watch.Event
 	stopped chan struct{}
 	stop    sync.Once
+	// lists tells that the initial list is not complete, and large that a large object has come.
+	lists, large bool
 }
 
 // renewed makes a watch renewing. One that begins with a list does not end before that is complete.
 func renewed(w watch.Interface, lists bool, after time.Duration) watch.Interface {
-	r := &renewing{Interface: w, events: make(chan watch.Event), stopped: make(chan struct{})}
-	go r.run(lists, after)
+	r := &renewing{Interface: w, lists: lists, events: make(chan watch.Event), stopped: make(chan struct{})}
+	go r.run(after)
 	return r
 }
 
@@ -76,28 +78,22 @@ func (r *renewing) Stop() {
 	r.Interface.Stop()
 }
 
-func (r *renewing) run(lists bool, after time.Duration) {
+func (r *renewing) run(after time.Duration) {
 	defer close(r.events)
 	defer r.Stop()
 	timer := time.NewTimer(after)
 	defer timer.Stop()
-	large := false
 	for {
 		select {
 		case <-r.stopped:
 			return
 		case <-timer.C:
-			if large && !lists {
+			if r.large && !r.lists {
 				return
 			}
 			timer.Reset(after)
 		case e, ok := <-r.Interface.ResultChan():
-			if !ok {
-				return
-			}
-			large = large || !fits(e.Object, renewAbove)
-			lists = lists && !endsList(e)
-			if !r.pass(e) {
+			if !ok || !r.pass(e) {
 				return
 			}
 			timer.Reset(after)
@@ -107,6 +103,8 @@ func (r *renewing) run(lists bool, after time.Duration) {
 
 // pass passes an event on; false when nobody wants it any more.
 func (r *renewing) pass(e watch.Event) bool {
+	r.large = r.large || !fits(e.Object, renewAbove) // before others own and change it
+	r.lists = r.lists && !endsList(e)
 	select {
 	case r.events <- e:
 		return true

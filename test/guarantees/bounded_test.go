@@ -188,11 +188,11 @@ func (f *flood) body(gvr schema.GroupVersionResource) *unstructured.Unstructured
 			return k.swell()
 		}
 	}
-	make, known := bodies[gvr.GroupResource().String()]
+	build, known := bodies[gvr.GroupResource().String()]
 	Expect(known).To(BeTrue(), "bodies has no line for %s, which the operator watches", gvr)
 	gvk, err := Admin.RESTMapper().KindFor(gvr)
 	Expect(err).NotTo(HaveOccurred())
-	o := &unstructured.Unstructured{Object: make(swollenSize / 2)}
+	o := &unstructured.Unstructured{Object: build(swollenSize / 2)}
 	o.SetGroupVersionKind(gvk)
 	return o
 }
@@ -355,10 +355,10 @@ func quantities(prefix string, size int) map[string]any {
 	return all
 }
 
-func each(n int, make func(i int) any) []any {
+func each(n int, element func(i int) any) []any {
 	var all []any
 	for i := range n {
-		all = append(all, make(i))
+		all = append(all, element(i))
 	}
 	return all
 }

@@ -149,10 +149,8 @@ func withoutPolicy(ctx context.Context) {
 func (a attacker) attack(ctx context.Context, k *kind, victim engine.Object, loot contents, unhindered bool) (forged int) {
 	GinkgoHelper()
 	for _, key := range sortedKeys(loot) {
-		if o := loot[key]; o.GetNamespace() == "" || o.GroupVersionKind().GroupKind() == k.gvk.GroupKind() {
-			continue // no tenant makes objects of the cluster's scope, and one of the kind is the attacker's own
-		} else if !a.all && !isChild(o) && metav1.GetControllerOf(o) == nil {
-			continue // what is not the victim's child is its administrator's own business
+		if !a.attacks(k, loot[key]) {
+			continue
 		}
 		for _, f := range a.forgeries(k, victim, loot[key]) {
 			apply := func() error {
@@ -172,6 +170,15 @@ func (a attacker) attack(ctx context.Context, k *kind, victim engine.Object, loo
 		}
 	}
 	return forged
+}
+
+// attacks tells whether a copy of an object is an attack. No tenant makes objects of the cluster's scope; one of the kind is
+// the attacker's own, and what is not the victim's child is the business of its administrator.
+func (a attacker) attacks(k *kind, o *unstructured.Unstructured) bool {
+	if o.GetNamespace() == "" || o.GroupVersionKind().GroupKind() == k.gvk.GroupKind() {
+		return false
+	}
+	return a.all || isChild(o) || metav1.GetControllerOf(o) != nil
 }
 
 // withdraw lets a forgery go.
