@@ -42,7 +42,7 @@ func tuneMemory(limits []string) {
 // softLimit is nine tenths of the container's limit, and zero when there is none.
 func softLimit(files []string) int64 {
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		text, err := os.ReadFile(file) //nolint:gosec // It is the kernel that writes it.
 		if err != nil {
 			continue
 		}

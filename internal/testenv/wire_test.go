@@ -33,7 +33,7 @@ func TestWireKnowsWhatIsWatched(t *testing.T) {
 		"/api/v1/secrets?watch=true", "/api/v1/namespaces/n/configmaps?watch=true", "/apis/batch/v1/jobs?watch=true",
 		"/api/v1/namespaces?watch=true", "/apis/apps/v1/deployments", "/api/v1/namespaces/n", "/readyz?watch=true",
 	} {
-		if _, err := client.Get("http://localhost" + path); err == nil { //nolint:bodyclose,noctx // There is no answer.
+		if _, err := client.Get("http://localhost" + path); err == nil { //nolint:bodyclose // There is no answer.
 			t.Fatal("there is an answer")
 		}
 	}

@@ -17,7 +17,6 @@ limitations under the License.
 package guarantees
 
 import (
-	"bytes"
 	"fmt"
 	"net"
 	"net/http"
@@ -30,7 +29,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -76,6 +74,7 @@ func operate(kubeconfig string) error {
 		for range usr1 {
 			debug.FreeOSMemory()
 			debug.FreeOSMemory() // what pools hold goes with the second collection
+			fmt.Fprintln(os.Stderr, gaveBack)
 		}
 	}()
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -88,10 +87,13 @@ func operate(kubeconfig string) error {
 	})
 }
 
+// gaveBack is what it says then.
+const gaveBack = "gave memory back"
+
 // process is an operator in a process of its own.
 type process struct {
 	cmd   *exec.Cmd
-	log   *bytes.Buffer
+	log   *logBuffer
 	ended chan struct{}
 }
 
@@ -109,8 +111,8 @@ func startProcess() *process {
 	probes := listener.Addr().String()
 	Expect(listener.Close()).To(Succeed())
 
-	p := &process{log: &bytes.Buffer{}, ended: make(chan struct{})}
-	p.cmd = exec.Command(os.Args[0]) //nolint:gosec // It is this program.
+	p := &process{log: &logBuffer{}, ended: make(chan struct{})}
+	p.cmd = exec.Command(os.Args[0])
 	p.cmd.Env = append(os.Environ(), softLimit, envKubeconfig+"="+kubeconfig(), envProbes+"="+probes,
 		envConfig+"="+testenv.ConfigFile(GinkgoT(), "apiVersion: config.acme.com/v1alpha1\nkind: PlatformOperatorConfig\n"+configuration()))
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
@@ -126,7 +128,7 @@ func startProcess() *process {
 			StopTrying("the operator has ended: " + p.log.String()).Now()
 		default:
 		}
-		resp, err := http.Get("http://" + probes + "/readyz") //nolint:noctx // It is on loopback.
+		resp, err := http.Get("http://" + probes + "/readyz")
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(resp.Body.Close()).To(Succeed())
 		g.Expect(resp.StatusCode).To(Equal(http.StatusOK))
@@ -145,8 +147,10 @@ func (p *process) stop() {
 // most that it has had.
 func (p *process) resident() (now, peak float64) {
 	GinkgoHelper()
+	times := func() int { return strings.Count(p.log.String(), gaveBack) }
+	before := times()
 	Expect(p.cmd.Process.Signal(syscall.SIGUSR1)).To(Succeed())
-	time.Sleep(300 * time.Millisecond) // for the collection: nothing tells of its end
+	Eventually(times).Should(BeNumerically(">", before))
 	return p.status("VmRSS"), p.status("VmHWM")
 }
 
