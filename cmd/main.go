@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"runtime/debug"
 	_ "time/tzdata" // the image has no time zone database of its own
 
 	"go.uber.org/zap/zapcore"
@@ -37,9 +36,7 @@ import (
 var version = "unknown"
 
 func main() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50) // Why: docs/adr/0011-memory.md.
-	}
+	tuneMemory(memoryLimits)
 	var options operator.Options
 	bindFlags(flag.CommandLine, &options)
 	logging := zap.Options{TimeEncoder: zapcore.RFC3339NanoTimeEncoder}

@@ -72,6 +72,10 @@ func RegisterAnnotated(mgr ctrl.Manager, a Annotated) error {
 			if err := mgr.GetClient().Get(ctx, req.NamespacedName, o); err != nil {
 				return ctrl.Result{}, client.IgnoreNotFound(err)
 			}
+			o, err := Whole(ctx, mgr.GetAPIReader(), o)
+			if err != nil {
+				return ctrl.Result{}, client.IgnoreNotFound(err)
+			}
 			if !a.Selects(o) || !o.DeletionTimestamp.IsZero() {
 				return ctrl.Result{}, nil
 			}

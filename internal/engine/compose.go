@@ -239,6 +239,9 @@ func (s Scope[T]) apply(ctx context.Context, c Child) (Outcome, error) {
 	what := identity{reflect.TypeOf(live), c.key}
 	s.stamp(c)
 	err := s.Client.Get(ctx, c.key, live)
+	if err == nil {
+		live, err = Whole(ctx, s.Live, live)
+	}
 	if apierrors.IsNotFound(err) {
 		return s.create(ctx, c, what)
 	}

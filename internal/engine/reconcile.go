@@ -38,6 +38,10 @@ import (
 // conflictRetry is when a run is repeated that lost against another writer.
 const conflictRetry = 200 * time.Millisecond
 
+// cutRecheck is how often an object is looked at of which the cache holds only a part: the indexes by which changes of
+// what it refers to lead to it do not know it.
+const cutRecheck = 10 * time.Minute
+
 // runTimeout bounds one run of one object, stepsTimeout its steps: a run that takes too long has still
 // time to say so.
 const (
@@ -59,6 +63,11 @@ type runner[T Object] struct {
 // Reconcile implements reconcile.ObjectReconciler: one run of one object.
 func (r *runner[T]) Reconcile(ctx context.Context, obj T) (ctrl.Result, error) {
 	ctx = context.WithValue(ctx, kindKey{}, r.Name)
+	cut := IsCut(obj)
+	obj, err := Whole(ctx, r.live, obj)
+	if err != nil {
+		return resultOf(ctx, r.Clock, Outcome{}, client.IgnoreNotFound(err))
+	}
 	s := Scope[T]{Client: r.client, Live: r.live, Obj: obj, Clock: r.Clock, Log: ctrl.LoggerFrom(ctx), runner: r, told: new([]func())}
 	act := r.proceed
 	switch {
@@ -68,6 +77,9 @@ func (r *runner[T]) Reconcile(ctx context.Context, obj T) (ctrl.Result, error) {
 		act = r.finalize
 	}
 	out, err := act(ctx, s)
+	if cut {
+		out.after = sooner(out.after, cutRecheck)
+	}
 	return resultOf(ctx, r.Clock, out, err)
 }
 

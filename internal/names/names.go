@@ -31,8 +31,8 @@ const (
 	// Operator is the operator's name: its Deployment, its field managers and its metrics begin with it.
 	Operator = "platform-operator"
 
-	// LabelManagedBy with the value Operator marks every object that the operator makes. The caches of
-	// the types that only the operator's own objects matter for select on it.
+	// LabelManagedBy with the value Operator marks every object that the operator makes. It is for people: nothing selects
+	// on it.
 	LabelManagedBy = "app.kubernetes.io/managed-by"
 	// LabelOwnerUID carries the UID of the object that an object was made for. It is for people, and for policies:
 	// whoever may write an object may write its labels, so it proves nothing on what tenants may write.
@@ -40,6 +40,9 @@ const (
 	// AnnotationOwner names the object that an object was made for, as OwnerMark spells it. It is an annotation
 	// because names may be longer than a label's value. It proves as little as the label.
 	AnnotationOwner = "platform.acme.com/owner"
+	// AnnotationCut is on what the caches hold of a large object: the rest of it is on the API server alone. It is
+	// never written to the cluster.
+	AnnotationCut = "platform.acme.com/cut"
 	// AnnotationPaused with the value "true" on one of our objects stops its reconciliation.
 	AnnotationPaused = "platform.acme.com/paused"
 	// AnnotationPodSelector on a ConfigMap or a Secret selects the pods to restart when its content changes.

@@ -41,6 +41,8 @@ type Kind struct {
 	Object engine.Object
 	// Conditions are the conditions that its steps own, in their order.
 	Conditions []string
+	// Holds says what of the types of its children it compares with, which the caches must have whole.
+	Holds []engine.Held
 	// Register adds its controller to the manager.
 	Register func(ctrl.Manager, Deps) error
 	// Webhook adds its webhooks to the manager; nil when the schema says all.
@@ -56,6 +58,7 @@ var Kinds = []Kind{
 	{
 		Object:     &tenancyv1alpha1.AcmeNamespace{},
 		Conditions: []string{acmenamespace.Admitted, acmenamespace.AdminVerified, acmenamespace.Composed, acmenamespace.Protected},
+		Holds:      acmenamespace.Holds,
 		Register: func(mgr ctrl.Manager, d Deps) error {
 			return acmenamespace.Register(mgr, acmenamespace.Options{
 				ProtectedNames:          d.protectedNames(),
@@ -107,6 +110,7 @@ var Kinds = []Kind{
 	{
 		Object:     &batchv1alpha1.CronTab{},
 		Conditions: []string{crontab.Scheduled, crontab.Started, crontab.HistoryKept, crontab.PodsStarted, crontab.LastRunSucceeded},
+		Holds:      crontab.Holds,
 		Register: func(mgr ctrl.Manager, d Deps) error {
 			return crontab.Register(mgr, crontab.Options{
 				MaxConcurrentReconciles: int(*d.Config.CronTab.MaxConcurrentReconciles),

@@ -20,19 +20,11 @@ import (
 	"context"
 	"fmt"
 
-	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -125,7 +117,7 @@ func managerOptions(c *configv1alpha1.PlatformOperatorConfig, o Options, held *h
 		})},
 		NewClient: o.NewClient,
 		Client:    client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: &yes}},
-		Cache:     cacheOptions(),
+		Cache:     cacheOptions(Kinds),
 		NewCache:  held.newCache(c.Manager.CacheSyncTimeout.Duration),
 		Controller: config.Controller{
 			// A kind waits for its own cache, however long that takes, and ends nothing.
@@ -136,43 +128,4 @@ func managerOptions(c *configv1alpha1.PlatformOperatorConfig, o Options, held *h
 			SkipNameValidation: &yes,
 		},
 	}
-}
-
-// cacheOptions keep memory from growing with the cluster: of the types that matter only where the
-// operator made them, only those are held.
-func cacheOptions() cache.Options {
-	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{names.LabelManagedBy: names.Operator})}
-	return cache.Options{
-		DefaultTransform: trimManagedFields,
-		ByObject: map[client.Object]cache.ByObject{
-			&appsv1.DaemonSet{}:           {Transform: trimWorkload},
-			&appsv1.Deployment{}:          {Transform: trimWorkload},
-			&appsv1.StatefulSet{}:         {Transform: trimWorkload},
-			&corev1.ConfigMap{}:           {Transform: trimSource},
-			&corev1.Secret{}:              {Transform: trimSource},
-			&batchv1.Job{}:                ours,
-			&corev1.LimitRange{}:          ours,
-			&corev1.ResourceQuota{}:       ours,
-			&networkingv1.NetworkPolicy{}: ours,
-			&rbacv1.Role{}:                ours,
-			&rbacv1.RoleBinding{}:         ours,
-		},
-	}
-}
-
-// trimManagedFields drops from cached objects what other field managers own: the engine compares only
-// with its own.
-func trimManagedFields(in any) (any, error) {
-	o, ok := in.(client.Object)
-	if !ok || o.GetManagedFields() == nil {
-		return in, nil
-	}
-	var kept []metav1.ManagedFieldsEntry
-	for _, e := range o.GetManagedFields() {
-		if names.IsFieldManager(e.Manager) {
-			kept = append(kept, e)
-		}
-	}
-	o.SetManagedFields(kept)
-	return o, nil
 }

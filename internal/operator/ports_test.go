@@ -303,19 +303,6 @@ func TestBillingByConfiguration(t *testing.T) {
 	}
 }
 
-func TestTrimManagedFields(t *testing.T) {
-	o := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{
-		{Manager: "kubectl"}, {Manager: "platform-operator-acmenamespace"}, {Manager: "platform-operator"},
-	}}}
-	got, err := trimManagedFields(o)
-	if m := got.(*corev1.ConfigMap).ManagedFields; err != nil || len(m) != 1 || m[0].Manager != "platform-operator-acmenamespace" {
-		t.Errorf("kept %v, %v", m, err)
-	}
-	if got, err := trimManagedFields("a tombstone"); got != "a tombstone" || err != nil {
-		t.Errorf("got %v, %v", got, err)
-	}
-}
-
 func TestProtectedNamesHoldTheOperatorsOwn(t *testing.T) {
 	d := connected(t, &store{}, "{protectedNames: [monitoring]}")
 	if got := strings.Join(d.protectedNames(), " "); got != "own monitoring" {

@@ -18,65 +18,216 @@ package operator
 
 import (
 	"maps"
+	"reflect"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
 )
 
-// trimSource keeps of the metadata of a ConfigMap or a Secret what leads to those who depend on it. The
-// rest may be large: kubectl writes the whole content into an annotation.
-func trimSource(in any) (any, error) {
-	o, ok := in.(*metav1.PartialObjectMetadata)
-	if !ok || o.Labels[names.LabelManagedBy] == names.Operator {
-		return trimManagedFields(in)
+const (
+	// maxHeld is how many bytes an object may take in a cache, and maxMarks how many of them the labels, annotations
+	// and finalizers of one that is cut.
+	maxHeld  = 32 << 10
+	maxMarks = 4 << 10
+)
+
+// hold makes a transform of caches: prune takes away what nobody reads, and what is large even so is cut. It gives the
+// same when it is called again.
+func hold(prune func(client.Object) client.Object) toolscache.TransformFunc {
+	return func(in any) (any, error) {
+		o, ok := in.(client.Object)
+		if !ok {
+			return in, nil
+		}
+		ownManagedFields(o)
+		return bounded(prune(o)), nil
 	}
-	annotations := maps.Clone(o.Annotations)
-	maps.DeleteFunc(annotations, func(key, _ string) bool { return !isOurs(key) })
+}
+
+func keep(o client.Object) client.Object { return o }
+
+// ownManagedFields drops what other field managers own: the engine compares only with its own.
+func ownManagedFields(o client.Object) {
+	if o.GetManagedFields() == nil {
+		return
+	}
+	var kept []metav1.ManagedFieldsEntry
+	for _, e := range o.GetManagedFields() {
+		if names.IsFieldManager(e.Manager) {
+			kept = append(kept, e)
+		}
+	}
+	o.SetManagedFields(kept)
+}
+
+// bounded cuts an object that is large: first its metadata, which others may fill, and then all else, unless it is of the
+// cluster's scope and thus no tenant's. Who needs more of it reads it from the API server: see engine.Whole.
+func bounded(o client.Object) client.Object {
+	if fits(o, maxHeld) {
+		return o
+	}
+	marks := marksOf(o)
+	o.SetLabels(marks.Labels)
+	o.SetAnnotations(marks.Annotations)
+	o.SetFinalizers(marks.Finalizers)
+	o.SetOwnerReferences(marks.OwnerReferences)
+	o.SetManagedFields(nil)
+	if o.GetNamespace() == "" || fits(o, maxHeld) {
+		return o
+	}
+	return bare(o)
+}
+
+// bare is what finds an object: its key, its controller, and the operator's marks.
+func bare(o client.Object) client.Object {
+	b := reflect.New(reflect.TypeOf(o).Elem()).Interface().(client.Object)
+	b.GetObjectKind().SetGroupVersionKind(o.GetObjectKind().GroupVersionKind())
+	b.SetNamespace(o.GetNamespace())
+	b.SetName(o.GetName())
+	b.SetUID(o.GetUID())
+	b.SetResourceVersion(o.GetResourceVersion())
+	b.SetGeneration(o.GetGeneration())
+	b.SetCreationTimestamp(o.GetCreationTimestamp())
+	b.SetDeletionTimestamp(o.GetDeletionTimestamp())
+	marks := marksOf(o)
+	b.SetLabels(marks.Labels)
+	b.SetAnnotations(marks.Annotations)
+	b.SetFinalizers(marks.Finalizers)
+	b.SetOwnerReferences(marks.OwnerReferences)
+	return b
+}
+
+// first are the marks that come before all others when not all are held.
+var first = []string{names.LabelManagedBy, names.LabelOwnerUID, names.AnnotationOwner, names.AnnotationPaused, names.AnnotationPodSelector}
+
+// marksOf is what is held of the metadata of an object that is cut.
+func marksOf(o client.Object) metav1.ObjectMeta {
+	m := metav1.ObjectMeta{Labels: marks(o.GetLabels()), Annotations: marks(o.GetAnnotations())}
+	markCut(&m)
+	if f := o.GetFinalizers(); fits(f, maxMarks) {
+		m.Finalizers = f
+	}
+	if owner := metav1.GetControllerOfNoCopy(o); owner != nil {
+		m.OwnerReferences = []metav1.OwnerReference{*owner}
+	}
+	return m
+}
+
+// markCut marks what is held as a part: see engine.Whole.
+func markCut(o metav1.Object) {
+	annotations := o.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[names.AnnotationCut] = "true"
+	o.SetAnnotations(annotations)
+}
+
+// marks are those of some labels or annotations that are the operator's, as many as there is room for.
+func marks(all map[string]string) map[string]string {
+	var kept map[string]string
+	room := maxMarks
+	for _, key := range slices.Concat(first, slices.Sorted(maps.Keys(all))) {
+		value, ok := all[key]
+		if _, already := kept[key]; !ok || already || !isOurs(key) || len(key)+len(value) > room {
+			continue
+		}
+		if kept == nil {
+			kept = map[string]string{}
+		}
+		kept[key] = value
+		room -= len(key) + len(value)
+	}
+	return kept
+}
+
+// isOurs tells whether a key of a label or an annotation is one of the operator's.
+func isOurs(key string) bool {
+	prefix, _, _ := strings.Cut(key, "/")
+	return key == names.LabelManagedBy || strings.HasSuffix(prefix, ".acme.com")
+}
+
+// dropForeign drops the labels and annotations that are not the operator's, and what else nobody reads of the metadata.
+func dropForeign(o client.Object) {
+	foreign := func(key, _ string) bool { return !isOurs(key) }
+	labels, annotations := o.GetLabels(), o.GetAnnotations()
+	maps.DeleteFunc(labels, foreign)
+	maps.DeleteFunc(annotations, foreign)
+	if len(labels) == 0 {
+		labels = nil
+	}
 	if len(annotations) == 0 {
 		annotations = nil
 	}
-	return &metav1.PartialObjectMetadata{TypeMeta: o.TypeMeta, ObjectMeta: metav1.ObjectMeta{
-		Namespace: o.Namespace, Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion,
-		DeletionTimestamp: o.DeletionTimestamp, Annotations: annotations,
-	}}, nil
+	o.SetLabels(labels)
+	o.SetAnnotations(annotations)
+	o.SetFinalizers(nil)
+	o.SetOwnerReferences(nil)
 }
 
-// isOurs tells whether a key of an annotation is one of the operator's.
-func isOurs(key string) bool {
-	prefix, _, _ := strings.Cut(key, "/")
-	return strings.HasSuffix(prefix, ".acme.com")
-}
-
-// trimWorkload keeps of a workload that is not the operator's own what restarts need to know: which pods
-// it makes, its marks, and whether it is rolling.
-func trimWorkload(in any) (any, error) {
-	o, ok := in.(client.Object)
-	if !ok || o.GetLabels()[names.LabelManagedBy] == names.Operator {
-		return trimManagedFields(in)
+// pruneSource keeps of a ConfigMap or a Secret what leads to those who depend on it: kubectl writes the whole content
+// into an annotation.
+func pruneSource(o client.Object) client.Object {
+	if _, ok := o.(*metav1.PartialObjectMetadata); !ok {
+		return bare(o)
 	}
+	dropForeign(o)
+	o.SetManagedFields(nil)
+	return o
+}
+
+// pruneWorkload keeps of a workload what restarts need to know: which pods it makes, its marks, and whether it is
+// rolling.
+func pruneWorkload(o client.Object) client.Object {
+	cut := engine.IsCut(o)
 	o.SetAnnotations(nil)
 	o.SetLabels(nil)
+	o.SetFinalizers(nil)
+	o.SetOwnerReferences(nil)
+	if cut {
+		markCut(o)
+	}
 	switch o := o.(type) {
 	case *appsv1.Deployment:
-		trimTemplate(&o.Spec.Template)
+		pruneTemplate(&o.Spec.Template)
 		o.Status.Conditions = nil
 	case *appsv1.StatefulSet:
-		trimTemplate(&o.Spec.Template)
+		pruneTemplate(&o.Spec.Template)
 		o.Spec.VolumeClaimTemplates = nil
 		o.Status.Conditions = nil
 	case *appsv1.DaemonSet:
-		trimTemplate(&o.Spec.Template)
+		pruneTemplate(&o.Spec.Template)
 		o.Status.Conditions = nil
 	}
-	return trimManagedFields(o)
+	return o
 }
 
-func trimTemplate(t *corev1.PodTemplateSpec) {
+func pruneTemplate(t *corev1.PodTemplateSpec) {
 	t.Spec = corev1.PodSpec{}
 	maps.DeleteFunc(t.Annotations, func(key, _ string) bool { return !isOurs(key) })
+}
+
+// pruneJob keeps of a run what tells for what it was started and how it ended. Its pods' template is as large as its
+// owner made it.
+func pruneJob(o client.Object) client.Object {
+	owner, finalizers := o.GetOwnerReferences(), o.GetFinalizers()
+	dropForeign(o)
+	o.SetManagedFields(nil)
+	o.SetOwnerReferences(owner)
+	o.SetFinalizers(finalizers)
+	if j, ok := o.(*batchv1.Job); ok {
+		j.Spec.Template, j.Spec.Selector = corev1.PodTemplateSpec{}, nil
+		j.Spec.PodFailurePolicy, j.Spec.SuccessPolicy = nil, nil
+		j.Status.UncountedTerminatedPods, j.Status.CompletedIndexes, j.Status.FailedIndexes = nil, "", nil
+	}
+	return o
 }

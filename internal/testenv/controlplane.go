@@ -39,6 +39,9 @@ import (
 // startTimeout bounds the start of each of the programs.
 const startTimeout = time.Minute
 
+// etcdQuota is how large etcd's store may become: the most that it recommends.
+const etcdQuota = "8589934592"
+
 // controllers are the parts of kube-controller-manager that run: those that tenancy relies on and that
 // need no nodes.
 const controllers = "garbage-collector-controller,namespace-controller,resourcequota-controller," +
@@ -87,6 +90,9 @@ func Start(o Options) (*ControlPlane, error) {
 		ControlPlaneStartTimeout: startTimeout,
 		ControlPlaneStopTimeout:  startTimeout,
 	}}
+	// Suites that flood the API server write more than the default holds.
+	c.env.ControlPlane.Etcd = &envtest.Etcd{}
+	c.env.ControlPlane.Etcd.Configure().Set("quota-backend-bytes", etcdQuota)
 	c.stop = sync.OnceValue(c.stopAll)
 	if err := c.start(o, bin); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting the control plane: %w", err), c.Stop())

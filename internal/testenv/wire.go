@@ -19,11 +19,14 @@ package testenv
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Write is one request to the API server that is meant to change something.
@@ -79,12 +82,37 @@ func (i *Injected) Heal() {
 }
 
 // Wire stands between an operator and the API server, below its client and the client's bookkeeping of
-// its own writes: it records writes and makes them fail. Events, Leases and reviews of access are no
+// its own writes: it records writes, and what is watched, and makes writes fail. Events, Leases and reviews of access are no
 // writes. The zero value is ready.
 type Wire struct {
-	mu     sync.Mutex
-	writes []*Write
-	faults []*Injected
+	mu      sync.Mutex
+	writes  []*Write
+	faults  []*Injected
+	watched map[schema.GroupVersionResource]bool
+}
+
+// Watched are the types that have been watched so far.
+func (w *Wire) Watched() []schema.GroupVersionResource {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.SortedFunc(maps.Keys(w.watched), func(a, b schema.GroupVersionResource) int { return strings.Compare(a.String(), b.String()) })
+}
+
+// watch records what a request watches, if it does.
+func (w *Wire) watch(req *http.Request) {
+	group, parts, ok := apiPath(req)
+	if !ok || req.URL.Query().Get("watch") == "" {
+		return
+	}
+	if parts[0] == "namespaces" && len(parts) > 2 {
+		parts = parts[2:]
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.watched == nil {
+		w.watched = map[schema.GroupVersionResource]bool{}
+	}
+	w.watched[group.WithResource(parts[0])] = true
 }
 
 // Writes lists the writes so far that the given functions all select.
@@ -136,6 +164,7 @@ type wireTransport struct {
 func (t wireTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	write, ok := writeOf(req)
 	if !ok {
+		t.watch(req)
 		return t.next.RoundTrip(req)
 	}
 	// Before it is sent: what a test sees of it in the cluster is recorded already.
@@ -192,22 +221,29 @@ func writeOf(req *http.Request) (w Write, ok bool) {
 	if req.Method == http.MethodGet || req.Method == http.MethodHead {
 		return Write{}, false
 	}
-	// /api/v1/… or /apis/GROUP/VERSION/…
-	parts := strings.Split(strings.Trim(req.URL.Path, "/"), "/")
-	skip := 2
-	if parts[0] == "apis" {
-		skip = 3
-	}
-	if len(parts) <= skip || slices.ContainsFunc(parts[skip:], isChatter) {
+	_, parts, ok := apiPath(req)
+	if !ok || slices.ContainsFunc(parts, isChatter) {
 		return Write{}, false
 	}
-	w = Write{Method: req.Method, Path: strings.Join(parts[skip:], "/")}
+	w = Write{Method: req.Method, Path: strings.Join(parts, "/")}
 	if req.GetBody != nil {
 		if body, err := req.GetBody(); err == nil {
 			w.Body, _ = io.ReadAll(body)
 		}
 	}
 	return w, true
+}
+
+// apiPath splits the path of a request, /api/v1/… or /apis/GROUP/VERSION/…, into the version of the API and what follows.
+func apiPath(req *http.Request) (gv schema.GroupVersion, rest []string, ok bool) {
+	parts := strings.Split(strings.Trim(req.URL.Path, "/"), "/")
+	switch {
+	case parts[0] == "api" && len(parts) > 2:
+		return schema.GroupVersion{Version: parts[1]}, parts[2:], true
+	case parts[0] == "apis" && len(parts) > 3:
+		return schema.GroupVersion{Group: parts[1], Version: parts[2]}, parts[3:], true
+	}
+	return gv, nil, false
 }
 
 func isChatter(resource string) bool {

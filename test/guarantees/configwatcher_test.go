@@ -46,6 +46,16 @@ func configWatcher(o engine.Object) *v1alpha1.ConfigWatcher { return o.(*v1alpha
 // Configuration implements Fixture.
 func (configWatchers) Configuration() string { return "configWatcher: {retryMax: 1s}\n" }
 
+// LeavesOut implements Fixture.
+func (configWatchers) LeavesOut() map[string]string {
+	return map[string]string{
+		"G4 deletion":              "it has no finalizer: its deletion is one request, of the user's",
+		"G13 in its own namespace": "it makes nothing there that could be copied; which workloads it restarts is for its user to say",
+		"G7 finalizer":             "it has none: its deletion needs no operator",
+		"G5":                       "it makes nothing that it keeps in a wanted state; what it restarts is its user's",
+	}
+}
+
 // Settled implements Fixture.
 func (configWatchers) Settled(o engine.Object) bool { return configWatcher(o).Status.Pending == nil }
 

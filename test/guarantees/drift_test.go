@@ -55,7 +55,7 @@ func variants(k *kind) map[string]func(engine.Object) {
 
 // describeDrift has G5.
 func describeDrift(k *kind) {
-	if k.fixture.Childless() {
+	if k.leavesOut("G5") {
 		return
 	}
 	Describe("G5: repairs within 5 seconds every child of", Label("G5"), func() {

@@ -87,7 +87,7 @@ func ordeals() []ordeal {
 func describeFinalizers(k *kind) {
 	Describe("G6: lets go of an object when it meets", Label("G6"), func() {
 		for _, x := range ordeals() {
-			if x.external && k.fixture.External() == nil {
+			if x.external && !k.hasOutside("G6") {
 				continue
 			}
 			It(x.name, func(ctx context.Context) {

@@ -36,6 +36,8 @@ var fixtures = map[string]Fixture{
 // the object's unique name: it is the name of a cluster-scoped object, and the name of the Namespace of
 // all else, so that every write for it carries that name in its URL.
 type Fixture interface {
+	// LeavesOut says why the kind leaves out a guarantee, or a part of one: "G5", "G4 deletion".
+	LeavesOut() map[string]string
 	// Start prepares what the suite needs once, such as a server that stands for an outside system.
 	Start()
 	// Configuration is the kind's section of the operator's configuration. Tries after errors are to be
@@ -78,6 +80,9 @@ type Fixture interface {
 // Ordinary is the part of a Fixture of a kind that has nothing special: embedded, it leaves to say only
 // what is.
 type Ordinary struct{}
+
+// LeavesOut implements Fixture.
+func (Ordinary) LeavesOut() map[string]string { return nil }
 
 // Start implements Fixture.
 func (Ordinary) Start() {}

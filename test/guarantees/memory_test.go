@@ -42,11 +42,7 @@ const (
 
 // describeMemory has G8.
 func describeMemory(all []*kind) {
-	labels := Labels{"G8"}
-	for _, k := range all {
-		labels = append(labels, k.name)
-	}
-	It("G8: needs no memory for what is not its own", labels, func(ctx context.Context) {
+	It("G8: needs no memory for what is not its own", labels("G8", all), func(ctx context.Context) {
 		op := start()
 		for _, k := range all {
 			k.several(1, "g8")

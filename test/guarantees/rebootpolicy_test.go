@@ -80,6 +80,16 @@ func (f *rebootPolicies) Name(sample engine.Object, _ string) {
 	spec.Interval = &metav1.Duration{Duration: 5 * time.Second}
 }
 
+// LeavesOut implements Fixture.
+func (*rebootPolicies) LeavesOut() map[string]string {
+	return map[string]string{
+		"G4 deletion":              "it has no finalizer: its deletion is one request, of the user's",
+		"G13 in its own namespace": "it makes nothing there that could be copied; which workloads it restarts is for its user to say",
+		"G7 finalizer":             "it has none: its deletion needs no operator",
+		"G5":                       "it makes nothing that it keeps in a wanted state; what it restarts is its user's",
+	}
+}
+
 // Settled implements Fixture.
 func (*rebootPolicies) Settled(o engine.Object) bool { return rebootPolicy(o).Status.Pending == nil }
 

@@ -35,15 +35,7 @@ const many = 20
 
 // describeSteady has G1 and G2. Their specs are for all kinds at once, because each takes its time.
 func describeSteady(all []*kind) {
-	labels := func(g string) Labels {
-		l := Labels{g}
-		for _, k := range all {
-			l = append(l, k.name)
-		}
-		return l
-	}
-
-	It("G1: writes nothing for 30 seconds when nothing changed", labels("G1"), func(ctx context.Context) {
+	It("G1: writes nothing for 30 seconds when nothing changed", labels("G1", all), func(ctx context.Context) {
 		op := start()
 		var objects []engine.Object
 		var uniques []string
@@ -74,7 +66,7 @@ func describeSteady(all []*kind) {
 		Consistently(op.Wire.Writes, "1s").Should(BeEmpty())
 	})
 
-	It("G2: writes nothing after a restart", labels("G2"), func() {
+	It("G2: writes nothing after a restart", labels("G2", all), func() {
 		op := start()
 		for _, k := range all {
 			k.several(many, "g2-restart")
@@ -88,7 +80,7 @@ func describeSteady(all []*kind) {
 		Consistently(op.Wire.Writes, "2s").Should(BeEmpty())
 	})
 
-	It("G2: writes nothing after a change of leader", labels("G2"), func() {
+	It("G2: writes nothing after a change of leader", labels("G2", all), func() {
 		elects := func(o *operator.Options) { o.LeaderElect = true }
 		first := start(elects)
 		Eventually(first.Leads()).Should(BeClosed())
@@ -161,7 +153,7 @@ func describeLevels(k *kind) {
 			Expect(op.Wire.Writes(about(o), is(action))).To(HaveLen(11))
 		})
 
-		if k.fixture.External() != nil {
+		if k.hasOutside("G3") {
 			It("after the outside system has failed ten times", func() {
 				op := start()
 				o := k.several(1, "g3-outside")[0]

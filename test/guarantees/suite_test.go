@@ -23,15 +23,12 @@ package guarantees
 
 import (
 	"bytes"
-	"fmt"
-	"slices"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
-	"github.com/onsi/ginkgo/v2/types"
 	. "github.com/onsi/gomega"
 	"go.uber.org/zap/zapcore"
 	"k8s.io/client-go/dynamic"
@@ -74,8 +71,10 @@ var _ = Describe("Guarantees", func() {
 		}
 	}
 	describeComplete()
+	describeOmissions(all)
 	describeSteady(all)
 	describeMemory(all)
+	describeBounded(all)
 	describePoison(all)
 	for _, k := range all {
 		Describe(k.name, Label(k.name), func() {
@@ -88,6 +87,7 @@ var _ = Describe("Guarantees", func() {
 			describeOthers(k)
 			describeHostile(k)
 			describeTruth(k)
+			describeNeighbours(k)
 		})
 	}
 })
@@ -95,14 +95,17 @@ var _ = Describe("Guarantees", func() {
 // start runs the operator with the configurations of all kinds until the spec ends.
 func start(mutate ...func(*operator.Options)) *testenv.Operator {
 	GinkgoHelper()
+	return startWith(configuration(), mutate...)
+}
+
+// configuration has the sections of all kinds. The outside systems answer well from then on.
+func configuration() string {
+	answerAll(http.StatusOK)
 	var sections []string
 	for _, name := range sortedKeys(fixtures) {
-		if e := fixtures[name].External(); e != nil {
-			e.Answer(200)
-		}
 		sections = append(sections, fixtures[name].Configuration())
 	}
-	return startWith(strings.Join(sections, ""), mutate...)
+	return strings.Join(sections, "")
 }
 
 func startWith(sections string, mutate ...func(*operator.Options)) *testenv.Operator {
@@ -128,58 +131,4 @@ func (b *logBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.text.String()
-}
-
-// The closing table: kinds by guarantees.
-var _ = ReportAfterSuite("table", func(report Report) {
-	if report.SuiteConfig.DryRun {
-		return
-	}
-	fmt.Print(table(report))
-})
-
-func table(report Report) string {
-	type cell struct {
-		specs int
-		bad   bool
-		time  time.Duration
-	}
-	var guarantees []string
-	for i := range 15 {
-		guarantees = append(guarantees, fmt.Sprintf("G%d", i+1))
-	}
-	cells := map[string]cell{}
-	for _, spec := range report.SpecReports {
-		if spec.LeafNodeType != types.NodeTypeIt || spec.State == types.SpecStateSkipped {
-			continue
-		}
-		for _, kind := range spec.Labels() {
-			for _, g := range guarantees {
-				if slices.Contains(spec.Labels(), g) && kind != g {
-					c := cells[kind+g]
-					cells[kind+g] = cell{c.specs + 1, c.bad || spec.State != types.SpecStatePassed, c.time + spec.RunTime}
-				}
-			}
-		}
-	}
-	b := &strings.Builder{}
-	fmt.Fprintf(b, "\n\n%-16s", "")
-	for _, g := range guarantees {
-		fmt.Fprintf(b, "%9s", g)
-	}
-	for _, row := range operator.Kinds {
-		name := newKind(row).name
-		fmt.Fprintf(b, "\n%-16s", name)
-		for _, g := range guarantees {
-			switch c := cells[name+g]; {
-			case c.specs == 0:
-				fmt.Fprintf(b, "%9s", "-")
-			case c.bad:
-				fmt.Fprintf(b, "%9s", "BROKEN")
-			default:
-				fmt.Fprintf(b, "%9s", fmt.Sprintf("ok %.0fs", c.time.Seconds()))
-			}
-		}
-	}
-	return b.String() + "\n\n"
 }

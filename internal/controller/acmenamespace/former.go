@@ -95,7 +95,7 @@ func formerOwner(ns *corev1.Namespace, uid types.UID, quotas []corev1.ResourceQu
 		u.Admin = ns.Annotations[adminKey]
 	}
 	for _, q := range quotas {
-		if isTier(q.Name) && q.Labels[names.LabelOwnerUID] == string(former) {
+		if slices.Contains(quotaNames(), q.Name) && q.Labels[names.LabelOwnerUID] == string(former) {
 			u.Tier = q.Name
 		}
 	}

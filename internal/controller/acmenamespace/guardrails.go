@@ -17,6 +17,7 @@ limitations under the License.
 package acmenamespace
 
 import (
+	"reflect"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,36 +28,39 @@ import (
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/tenancy"
 )
 
-// isGuardrail tells whether an object is one of the children, of whatever tier, by its name. In a Namespace that is ours
-// these names are ours as well, whoever has made the object: the list is closed, and what tenants make there has other names.
+// Holds are the guardrails, of whatever tier: each has one name in every namespace, but for quotas, of which one is named
+// after the tier.
+var Holds = []engine.Held{
+	{Of: &corev1.LimitRange{}, Names: []string{limitRangeName}},
+	{Of: &corev1.ResourceQuota{}, Names: append(quotaNames(), tenancy.PriorityQuotaName)},
+	{Of: &rbacv1.Role{}, Names: []string{tenancy.RoleName}},
+	{Of: &rbacv1.RoleBinding{}, Names: []string{tenancy.RoleName}},
+	{Of: &networkingv1.NetworkPolicy{}, Names: []string{networkPolicyName}},
+}
+
+// quotaNames are the names that the quota of a tier may have.
+func quotaNames() []string {
+	return []string{string(common.TierDev), string(common.TierStg), string(common.TierProd)}
+}
+
+// isGuardrail tells whether an object is one of the guardrails by its name. In a Namespace that is ours these names are
+// ours as well, whoever has made the object: the list is closed, and what tenants make there has other names.
 func isGuardrail(_ *v1alpha1.AcmeNamespace, o client.Object) bool {
-	switch o.(type) {
-	case *corev1.ResourceQuota:
-		return isTier(o.GetName()) || o.GetName() == tenancy.PriorityQuotaName
-	case *corev1.LimitRange:
-		return o.GetName() == limitRangeName
-	case *networkingv1.NetworkPolicy:
-		return o.GetName() == networkPolicyName
-	case *rbacv1.Role, *rbacv1.RoleBinding:
-		return o.GetName() == tenancy.RoleName
-	default:
-		return false
-	}
+	return slices.ContainsFunc(Holds, func(h engine.Held) bool {
+		return reflect.TypeOf(h.Of) == reflect.TypeOf(o) && slices.Contains(h.Names, o.GetName())
+	})
 }
 
 // leavable are the guardrails that an AcmeNamespace of another tier may have left in a Namespace and that this one may
 // not want.
 func leavable(namespace string) []client.Object {
 	all := []client.Object{&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: networkPolicyName}}}
-	for _, tier := range tiers {
-		all = append(all, &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: string(tier)}})
+	for _, tier := range quotaNames() {
+		all = append(all, &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: tier}})
 	}
 	return all
 }
-
-var tiers = []common.TierName{common.TierDev, common.TierStg, common.TierProd}
-
-func isTier(name string) bool { return slices.Contains(tiers, common.TierName(name)) }

@@ -106,6 +106,9 @@ type Options struct {
 // +kubebuilder:rbac:groups=batch.acme.com,resources=crontabs/status,verbs=patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
+// Holds are the Jobs of runs.
+var Holds = []engine.Held{{Of: &batchv1.Job{}}}
+
 // Register adds the kind to the manager.
 func Register(mgr ctrl.Manager, o Options) error {
 	if err := observeActive(mgr.GetCache()); err != nil {

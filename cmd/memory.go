@@ -1,0 +1,56 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"math"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+)
+
+// memoryLimits are where the kernel tells a container how much memory it may have, with version 2 and with version 1 of
+// control groups.
+var memoryLimits = []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}
+
+// tuneMemory has the garbage collector run early, and all the more often the nearer the container's limit comes. GOGC
+// and GOMEMLIMIT override it. Why: docs/adr/0011-memory.md.
+func tuneMemory(limits []string) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(50)
+	}
+	if limit := softLimit(limits); os.Getenv("GOMEMLIMIT") == "" && limit > 0 {
+		debug.SetMemoryLimit(limit)
+	}
+}
+
+// softLimit is nine tenths of the container's limit, and zero when there is none.
+func softLimit(files []string) int64 {
+	for _, file := range files {
+		text, err := os.ReadFile(file) //nolint:gosec // It is the kernel that writes it.
+		if err != nil {
+			continue
+		}
+		limit, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+		if err != nil || limit > math.MaxInt64/2 { // "max", or nearly all that a number can be
+			return 0
+		}
+		return limit / 10 * 9
+	}
+	return 0
+}

@@ -1,0 +1,54 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package engine
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/acme/platform-operator/internal/names"
+)
+
+// Held says which objects of a type a kind compares with what it wants, as Compose does: the caches hold them whole
+// unless they are large. Of all others they hold no more than what finds them.
+type Held struct {
+	// Of is an empty object of the type.
+	Of client.Object
+	// Names are the names of all its children of the type, those that an earlier version gave included. Without names
+	// they are those that have the kind as their controller.
+	Names []string
+}
+
+// IsCut tells whether an object from a cache is only a part of the one on the API server.
+func IsCut(o client.Object) bool { return o.GetAnnotations()[names.AnnotationCut] != "" }
+
+// Whole gives an object from a cache as it is, unless that is only a part: then it reads it from the API server.
+func Whole[O client.Object](ctx context.Context, live client.Reader, o O) (O, error) {
+	if !IsCut(o) {
+		return o, nil
+	}
+	// A new one: decoding into the old one would leave what it has, and the API server's has not.
+	whole := reflect.New(reflect.TypeOf(o).Elem()).Interface().(O)
+	whole.GetObjectKind().SetGroupVersionKind(o.GetObjectKind().GroupVersionKind())
+	if err := live.Get(ctx, client.ObjectKeyFromObject(o), whole); err != nil {
+		return o, fmt.Errorf("reading the whole of %T %s: %w", o, o.GetName(), err)
+	}
+	return whole, nil
+}

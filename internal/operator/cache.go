@@ -1,0 +1,126 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package operator
+
+import (
+	"reflect"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/acme/platform-operator/internal/engine"
+)
+
+// cacheOptions keep memory from growing with what is in the cluster, and with what tenants put there: marks say nothing
+// about what is held. Of foreign objects no more is held than what finds them, and nothing that is large is held whole.
+func cacheOptions(kinds []Kind) cache.Options {
+	types := map[reflect.Type]*heldType{}
+	for _, t := range []*heldType{
+		{of: &appsv1.DaemonSet{}, foreign: pruneWorkload},
+		{of: &appsv1.Deployment{}, foreign: pruneWorkload},
+		{of: &appsv1.StatefulSet{}, foreign: pruneWorkload},
+		{of: &batchv1.Job{}, foreign: bare, child: pruneJob},
+		{of: &corev1.ConfigMap{}, foreign: pruneSource},
+		{of: &corev1.Secret{}, foreign: pruneSource},
+	} {
+		types[reflect.TypeOf(t.of)] = t
+	}
+	groups := map[string]bool{}
+	for _, k := range kinds {
+		groups[groupOf(k.Object)] = true
+		for _, h := range k.Holds {
+			t := types[reflect.TypeOf(h.Of)]
+			if t == nil {
+				t = &heldType{of: h.Of, foreign: bare}
+				types[reflect.TypeOf(h.Of)] = t
+			}
+			t.add(h)
+		}
+	}
+	options := cache.Options{NewInformer: newInformer, DefaultTransform: hold(keep), ByObject: map[client.Object]cache.ByObject{}}
+	for _, t := range types {
+		options.ByObject[t.of] = t.options(groups)
+	}
+	return options
+}
+
+// groupOf is the API group of one of the operator's kinds.
+func groupOf(o client.Object) string {
+	gvks, _, err := Scheme().ObjectKinds(o)
+	if err != nil {
+		panic(err) // Scheme lacks a kind of the table
+	}
+	return gvks[0].Group
+}
+
+// heldType says what the cache holds of a type.
+type heldType struct {
+	of client.Object
+	// names are those of all children of the type; controlled says that there are children of any name.
+	names      []string
+	controlled bool
+	// foreign takes from an object that is nobody's child what nobody reads, and child from one that is; nil takes nothing.
+	foreign, child func(client.Object) client.Object
+}
+
+func (t *heldType) add(h engine.Held) {
+	t.names = append(t.names, h.Names...)
+	t.controlled = t.controlled || len(h.Names) == 0
+}
+
+// options have the API server send no other objects where all children have one name.
+func (t *heldType) options(groups map[string]bool) cache.ByObject {
+	o := cache.ByObject{Transform: hold(func(o client.Object) client.Object { return t.prune(o, groups) })}
+	if len(t.names) == 1 && !t.controlled {
+		o.Field = fields.OneTermEqualSelector(metav1.ObjectNameField, t.names[0])
+	}
+	return o
+}
+
+// prune keeps children as they are, unless they are large.
+func (t *heldType) prune(o client.Object, groups map[string]bool) client.Object {
+	if !slices.Contains(t.names, o.GetName()) && !(t.controlled && controlledBy(o, groups)) {
+		return t.foreign(o)
+	}
+	if t.child != nil {
+		o = t.child(o)
+	}
+	if fits(o, maxHeld) {
+		return o
+	}
+	o = t.foreign(o)
+	markCut(o)
+	return o
+}
+
+// controlledBy tells whether the controller of an object is of one of the groups. Anybody can write that: it decides
+// how much is held of an object, never whether the operator acts on it.
+func controlledBy(o client.Object, groups map[string]bool) bool {
+	owner := metav1.GetControllerOfNoCopy(o)
+	if owner == nil {
+		return false
+	}
+	gv, err := schema.ParseGroupVersion(owner.APIVersion)
+	return err == nil && groups[gv.Group]
+}

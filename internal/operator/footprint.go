@@ -1,0 +1,86 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package operator
+
+import (
+	"reflect"
+	"time"
+)
+
+// fits tells whether what a value refers to takes at most so many bytes of memory.
+func fits(value any, bytes int) bool {
+	m := meter{left: bytes}
+	m.measure(reflect.ValueOf(value))
+	return m.left >= 0
+}
+
+// meter measures values until it has had enough.
+type meter struct{ left int }
+
+// perEntry is about what a map needs for an entry beside its key and its value.
+const perEntry = 16
+
+var timeType = reflect.TypeFor[time.Time]() // it refers to a time zone that all share
+
+// measure counts what a value refers to, not the value itself.
+func (m *meter) measure(v reflect.Value) {
+	if m.left < 0 {
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		m.left -= v.Len()
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			m.left -= int(v.Elem().Type().Size())
+			m.measure(v.Elem())
+		}
+	case reflect.Slice:
+		m.left -= v.Len() * int(v.Type().Elem().Size())
+		m.elements(v)
+	case reflect.Array:
+		m.elements(v)
+	case reflect.Map:
+		m.entries(v)
+	case reflect.Struct:
+		m.fields(v)
+	}
+}
+
+func (m *meter) fields(v reflect.Value) {
+	for i := 0; v.Type() != timeType && i < v.NumField(); i++ {
+		m.measure(v.Field(i))
+	}
+}
+
+func (m *meter) elements(v reflect.Value) {
+	if v.Type().Elem().Kind() <= reflect.Complex128 {
+		return // numbers refer to nothing
+	}
+	for i := 0; m.left >= 0 && i < v.Len(); i++ {
+		m.measure(v.Index(i))
+	}
+}
+
+func (m *meter) entries(v reflect.Value) {
+	t := v.Type()
+	for r := v.MapRange(); m.left >= 0 && r.Next(); {
+		m.left -= int(t.Key().Size()) + int(t.Elem().Size()) + perEntry
+		m.measure(r.Key())
+		m.measure(r.Value())
+	}
+}

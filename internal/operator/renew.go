@@ -1,0 +1,123 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package operator
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	toolscache "k8s.io/client-go/tools/cache"
+)
+
+const (
+	// renewAbove is how many bytes an object takes after which its watch is renewed, and renewAfter how long nothing has
+	// happened by then.
+	renewAbove = 128 << 10
+	renewAfter = 2 * time.Second
+)
+
+// newInformer makes informers that give back the buffers of large objects. A watch keeps one as large as the largest
+// object that it has brought, some MiB with those of JSON, for as long as it lasts.
+func newInformer(lw toolscache.ListerWatcher, o runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
+	if l, ok := lw.(*toolscache.ListWatch); ok && l.WatchFuncWithContext != nil {
+		begin := l.WatchFuncWithContext
+		l.WatchFuncWithContext = func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			w, err := begin(ctx, options)
+			if err != nil {
+				return nil, err
+			}
+			return renewed(w, options.SendInitialEvents != nil && *options.SendInitialEvents, renewAfter), nil
+		}
+	}
+	return toolscache.NewSharedIndexInformer(lw, o, resync, indexers)
+}
+
+// renewing is a watch that ends some time after it has brought a large object. The informer then begins another one where
+// it ended; nothing is listed again.
+type renewing struct {
+	watch.Interface
+	events  chan watch.Event
+	stopped chan struct{}
+	stop    sync.Once
+	// lists tells that the initial list is not complete, and large that a large object has come.
+	lists, large bool
+}
+
+// renewed makes a watch renewing. One that begins with a list does not end before that is complete.
+func renewed(w watch.Interface, lists bool, after time.Duration) watch.Interface {
+	r := &renewing{Interface: w, lists: lists, events: make(chan watch.Event), stopped: make(chan struct{})}
+	go r.run(after)
+	return r
+}
+
+// ResultChan implements watch.Interface.
+func (r *renewing) ResultChan() <-chan watch.Event { return r.events }
+
+// Stop implements watch.Interface.
+func (r *renewing) Stop() {
+	r.stop.Do(func() { close(r.stopped) })
+	r.Interface.Stop()
+}
+
+func (r *renewing) run(after time.Duration) {
+	defer close(r.events)
+	defer r.Stop()
+	timer := time.NewTimer(after)
+	defer timer.Stop()
+	for {
+		select {
+		case <-r.stopped:
+			return
+		case <-timer.C:
+			if r.large && !r.lists {
+				return
+			}
+			timer.Reset(after)
+		case e, ok := <-r.Interface.ResultChan():
+			if !ok || !r.pass(e) {
+				return
+			}
+			timer.Reset(after)
+		}
+	}
+}
+
+// pass passes an event on; false when nobody wants it any more.
+func (r *renewing) pass(e watch.Event) bool {
+	r.large = r.large || !fits(e.Object, renewAbove) // before others own and change it
+	r.lists = r.lists && !endsList(e)
+	select {
+	case r.events <- e:
+		return true
+	case <-r.stopped:
+		return false
+	}
+}
+
+// endsList tells whether an event is the one after which the initial list is complete.
+func endsList(e watch.Event) bool {
+	if e.Type != watch.Bookmark {
+		return false
+	}
+	o, err := meta.Accessor(e.Object)
+	return err == nil && o.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"
+}

@@ -1,0 +1,47 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package testenv
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+)
+
+type nowhere struct{}
+
+func (nowhere) RoundTrip(*http.Request) (*http.Response, error) { return nil, http.ErrServerClosed }
+
+func TestWireKnowsWhatIsWatched(t *testing.T) {
+	wire := &Wire{}
+	client := http.Client{Transport: wire.Wrap(nowhere{})}
+	for _, path := range []string{
+		"/api/v1/secrets?watch=true", "/api/v1/namespaces/n/configmaps?watch=true", "/apis/batch/v1/jobs?watch=true",
+		"/api/v1/namespaces?watch=true", "/apis/apps/v1/deployments", "/api/v1/namespaces/n", "/readyz?watch=true",
+	} {
+		if _, err := client.Get("http://localhost" + path); err == nil { //nolint:bodyclose // There is no answer.
+			t.Fatal("there is an answer")
+		}
+	}
+	want := "[/v1, Resource=configmaps /v1, Resource=namespaces /v1, Resource=secrets batch/v1, Resource=jobs]"
+	if got := fmt.Sprint(wire.Watched()); got != want {
+		t.Errorf("watched: %s, want %s", got, want)
+	}
+	if len(wire.Writes()) > 0 {
+		t.Errorf("reads count as writes: %v", wire.Writes())
+	}
+}

@@ -1,0 +1,186 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package guarantees
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/acme/platform-operator/internal/operator"
+	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
+)
+
+// The environment of a process that is the operator and runs no specs.
+const (
+	envKubeconfig = "GUARANTEES_OPERATOR_KUBECONFIG"
+	envConfig     = "GUARANTEES_OPERATOR_CONFIG"
+	envProbes     = "GUARANTEES_OPERATOR_PROBES"
+)
+
+// TestMain lets the test's own binary be the operator: what is measured of a process is what the operator needs, and not
+// what the specs and the fixtures do.
+func TestMain(m *testing.M) {
+	if kubeconfig := os.Getenv(envKubeconfig); kubeconfig != "" {
+		if err := operate(kubeconfig); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// operate is what cmd/main.go does. On a signal memory that is not used is given back, so that what is measured is what
+// is used.
+func operate(kubeconfig string) error {
+	debug.SetGCPercent(50)
+	ctrl.SetLogger(zap.New())
+	usr1 := make(chan os.Signal, 1)
+	signal.Notify(usr1, syscall.SIGUSR1)
+	go func() {
+		for range usr1 {
+			debug.FreeOSMemory()
+			debug.FreeOSMemory() // what pools hold goes with the second collection
+			fmt.Fprintln(os.Stderr, gaveBack)
+		}
+	}()
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	return operator.Run(ctrl.SetupSignalHandler(), config, operator.Options{
+		ConfigFile: os.Getenv(envConfig), Namespace: testenv.OperatorNamespace,
+		MetricsAddress: "0", ProbeAddress: os.Getenv(envProbes), WebhookPort: -1,
+	})
+}
+
+// gaveBack is what it says then.
+const gaveBack = "gave memory back"
+
+// process is an operator in a process of its own.
+type process struct {
+	cmd   *exec.Cmd
+	log   *logBuffer
+	ended chan struct{}
+}
+
+// memoryLimit is what config/manager allows the container, and what the operator tells its runtime of that.
+const (
+	memoryLimit = 256 // MiB
+	softLimit   = "GOMEMLIMIT=230MiB"
+)
+
+// startProcess starts an operator with the configurations of all kinds, and waits until its caches are filled.
+func startProcess() *process {
+	GinkgoHelper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	Expect(err).NotTo(HaveOccurred())
+	probes := listener.Addr().String()
+	Expect(listener.Close()).To(Succeed())
+
+	p := &process{log: &logBuffer{}, ended: make(chan struct{})}
+	p.cmd = exec.Command(os.Args[0])
+	p.cmd.Env = append(os.Environ(), softLimit, envKubeconfig+"="+kubeconfig(), envProbes+"="+probes,
+		envConfig+"="+testenv.ConfigFile(GinkgoT(), "apiVersion: config.acme.com/v1alpha1\nkind: PlatformOperatorConfig\n"+configuration()))
+	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
+	Expect(p.cmd.Start()).To(Succeed())
+	go func() {
+		_ = p.cmd.Wait() // how it ended does not matter
+		close(p.ended)
+	}()
+	DeferCleanup(p.stop)
+	Eventually(func(g Gomega) {
+		select {
+		case <-p.ended:
+			StopTrying("the operator has ended: " + p.log.String()).Now()
+		default:
+		}
+		resp, err := http.Get("http://" + probes + "/readyz")
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(resp.Body.Close()).To(Succeed())
+		g.Expect(resp.StatusCode).To(Equal(http.StatusOK))
+	}).Should(Succeed())
+	return p
+}
+
+// stop ends the operator and waits until it has ended. One that has ended stays so.
+func (p *process) stop() {
+	GinkgoHelper()
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	Eventually(p.ended).Should(BeClosed())
+}
+
+// resident is how many MiB the operator has in physical memory after it has given back what it does not use, and peak the
+// most that it has had.
+func (p *process) resident() (now, peak float64) {
+	GinkgoHelper()
+	times := func() int { return strings.Count(p.log.String(), gaveBack) }
+	before := times()
+	Expect(p.cmd.Process.Signal(syscall.SIGUSR1)).To(Succeed())
+	Eventually(times).Should(BeNumerically(">", before))
+	return p.status("VmRSS"), p.status("VmHWM")
+}
+
+// status is an entry of the process's status in MiB.
+func (p *process) status(name string) float64 {
+	GinkgoHelper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	Expect(err).NotTo(HaveOccurred(), p.log.String())
+	_, rest, found := strings.Cut(string(text), name+":")
+	Expect(found).To(BeTrue(), name)
+	kib, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
+	Expect(err).NotTo(HaveOccurred())
+	return kib / 1024
+}
+
+// kubeconfig writes the operator's access to a file.
+func kubeconfig() string {
+	GinkgoHelper()
+	user, err := Plane.User(testenv.OperatorUser, "system:serviceaccounts", "system:serviceaccounts:"+testenv.OperatorNamespace)
+	Expect(err).NotTo(HaveOccurred())
+	file := filepath.Join(GinkgoT().TempDir(), "kubeconfig")
+	Expect(clientcmd.WriteToFile(*kubeconfigOf(user), file)).To(Succeed())
+	return file
+}
+
+func kubeconfigOf(user *rest.Config) *clientcmdapi.Config {
+	c := clientcmdapi.NewConfig()
+	c.Clusters["c"] = &clientcmdapi.Cluster{Server: user.Host, CertificateAuthorityData: user.CAData}
+	c.AuthInfos["u"] = &clientcmdapi.AuthInfo{ClientCertificateData: user.CertData, ClientKeyData: user.KeyData}
+	c.Contexts["x"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u"}
+	c.CurrentContext = "x"
+	return c
+}
