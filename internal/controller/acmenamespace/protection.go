@@ -142,8 +142,8 @@ func (p *protection) Start(ctx context.Context) error {
 		case <-time.After(p.interval):
 		}
 		now := p.ask(ctx)
-		if ctx.Err() != nil {
-			return nil
+		if now.err != nil && !apierrors.IsForbidden(now.err) {
+			continue // an API server that does not answer says nothing about the policy
 		}
 		p.mu.Lock()
 		p.last = now
