@@ -22,7 +22,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -226,7 +226,7 @@ var _ = Describe("The condition Protected", Ordered, ContinueOnFailure, func() {
 
 	for _, suffix := range []string{"", "-managed", "-namespaces", "-subjects"} {
 		It(fmt.Sprintf("notices that the binding %q is deleted, set to Audit, and installed again", suffix), func() {
-			binding := in("", name+suffix, &admissionv1.ValidatingAdmissionPolicyBinding{})
+			binding := in("", name+suffix, &admissionregistrationv1.ValidatingAdmissionPolicyBinding{})
 			whole := binding.DeepCopy()
 			whole.ResourceVersion, whole.UID = "", ""
 			DeferCleanup(func() { Expect(testenv.InstallConfig(Plane)).To(Succeed()) })
@@ -242,7 +242,7 @@ var _ = Describe("The condition Protected", Ordered, ContinueOnFailure, func() {
 	}
 
 	It("notices that the policy is deleted, or fails open", func() {
-		policy := in("", name, &admissionv1.ValidatingAdmissionPolicy{})
+		policy := in("", name, &admissionregistrationv1.ValidatingAdmissionPolicy{})
 		whole := policy.DeepCopy()
 		whole.ResourceVersion, whole.UID = "", ""
 		DeferCleanup(func() { Expect(testenv.InstallConfig(Plane)).To(Succeed()) })
