@@ -59,7 +59,8 @@ func InsecurePods(level v1alpha1.PodSecurityLevel, pods []corev1.Pod) (string, e
 	if len(insecure) > maxNamed {
 		named += ", …"
 	}
-	return fmt.Sprintf("%d pod(s) violate the Pod Security level %s (%s); they continue to run, and cannot be started again", len(insecure), level, named), nil
+	return fmt.Sprintf("%d pod(s) violate the Pod Security level %s (%s); they continue to run, and cannot be started again",
+		len(insecure), level, named), nil
 }
 
 // QuotaExceeded lists, resource by resource, what uses more than the limits allow.

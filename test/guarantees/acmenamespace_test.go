@@ -199,7 +199,7 @@ func (f *acmeNamespaces) Foreign(child *unstructured.Unstructured) []string {
 	}
 	return map[string][]string{
 		"Namespace":     {`{"metadata":{"labels":{"pod-security.kubernetes.io/warn":"restricted"},"annotations":{"admin":"their note"}}}`},
-		"ResourceQuota": {`{"spec":{"hard":{"count/events":"77"}}}`},
+		"ResourceQuota": {`{"spec":{"hard":{"count/networkpolicies.networking.k8s.io":"77"}}}`},
 	}[child.GetKind()]
 }
 

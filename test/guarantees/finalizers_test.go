@@ -25,7 +25,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	authorizationv1 "k8s.io/api/authorization/v1"
-	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -183,7 +183,8 @@ const stuckName = "stuck"
 // terminate deletes the Namespace of an object; something in it keeps it from going.
 func terminate(_ *testenv.Operator, o engine.Object) {
 	GinkgoHelper()
-	Expect(Admin.Create(context.Background(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+	// Of a type that no quota counts: what is in use shows in the status of AcmeNamespaces.
+	Expect(Admin.Create(context.Background(), &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{
 		Name: stuckName, Namespace: o.GetName(), Finalizers: []string{"test.example.com/stuck"},
 	}})).To(Succeed())
 	DeferCleanup(func() { unblock(nil, nil, o) })
@@ -193,7 +194,7 @@ func terminate(_ *testenv.Operator, o engine.Object) {
 // unblock takes away what keeps a Namespace from going.
 func unblock(_ *testenv.Operator, _ *kind, o engine.Object) {
 	GinkgoHelper()
-	stuck := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: stuckName, Namespace: o.GetName()}}
+	stuck := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Name: stuckName, Namespace: o.GetName()}}
 	patch := client.RawPatch(client.Merge.Type(), []byte(`{"metadata":{"finalizers":null}}`))
 	Expect(client.IgnoreNotFound(Admin.Patch(context.Background(), stuck, patch))).To(Succeed())
 }

@@ -22,8 +22,11 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,6 +49,16 @@ func enforced(namespace, name string, resources ...corev1.ResourceName) {
 			g.Expect(rq.Status.Used).To(HaveKey(r))
 		}
 	}).Should(Succeed())
+}
+
+// sample reads a sample of config/samples for a namespace.
+func sample(file, namespace string) client.Object {
+	GinkgoHelper()
+	objects, err := testenv.ReadObjects(testenv.RepoFile("config", "samples", file))
+	Expect(err).NotTo(HaveOccurred())
+	Expect(objects).To(HaveLen(1))
+	objects[0].SetNamespace(namespace)
+	return objects[0]
 }
 
 var _ = Describe("A tier bounds", Ordered, ContinueOnFailure, func() {
@@ -87,6 +100,40 @@ var _ = Describe("A tier bounds", Ordered, ContinueOnFailure, func() {
 			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 			Resources:   corev1.VolumeResourceRequirements{Requests: amounts("storage", "51Gi")},
 		}})).To(forbidden("requests.storage=51Gi"))
+	})
+
+	It("and yet a CronTab, and what a web application consists of, fit into the smallest", func() {
+		ns := created(team("bounds-fit")).Spec.NamespaceName
+		enforced(ns, "dev", "count/crontabs.batch.acme.com", "count/jobs.batch", "count/deployments.apps", "count/services", "count/ingresses.networking.k8s.io")
+		crontab := sample("batch_v1alpha1_crontab.yaml", ns)
+		crontab.SetAnnotations(map[string]string{"batch.acme.com/run-now": "now"})
+		Create(crontab)
+		Eventually(func() []batchv1.Job {
+			jobs := &batchv1.JobList{}
+			Expect(Admin.List(ctx, jobs, client.InNamespace(ns))).To(Succeed())
+			return jobs.Items
+		}).ShouldNot(BeEmpty())
+
+		at, labels, path := metav1.ObjectMeta{Namespace: ns, Name: "web"}, map[string]string{"app": "web"}, networkingv1.PathTypePrefix
+		backend := networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: "web", Port: networkingv1.ServiceBackendPort{Number: 80}}}
+		for _, o := range []client.Object{
+			&appsv1.Deployment{ObjectMeta: at, Spec: appsv1.DeploymentSpec{
+				Selector: &metav1.LabelSelector{MatchLabels: labels},
+				Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: pod(ns, "web").Spec},
+			}},
+			service(ns, "web", corev1.ServiceTypeClusterIP),
+			&networkingv1.Ingress{ObjectMeta: at, Spec: networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{{
+				Host: "web.acme.com", IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{
+					Paths: []networkingv1.HTTPIngressPath{{Path: "/", PathType: &path, Backend: backend}},
+				}},
+			}}}},
+			&corev1.ConfigMap{ObjectMeta: at}, &corev1.Secret{ObjectMeta: at}, &corev1.ServiceAccount{ObjectMeta: at},
+		} {
+			Create(o)
+		}
+		for i := range 10 {
+			Create(pod(ns, fmt.Sprintf("web-%d", i)))
+		}
 	})
 
 	It("priority classes as its DeploymentTier says", func() {
@@ -179,7 +226,7 @@ var _ = Describe("The condition Protected", Ordered, ContinueOnFailure, func() {
 
 	for _, suffix := range []string{"", "-managed", "-namespaces", "-subjects"} {
 		It(fmt.Sprintf("notices that the binding %q is deleted, set to Audit, and installed again", suffix), func() {
-			binding := in("", name+suffix, &admissionv1.ValidatingAdmissionPolicyBinding{})
+			binding := in("", name+suffix, &admissionregistrationv1.ValidatingAdmissionPolicyBinding{})
 			whole := binding.DeepCopy()
 			whole.ResourceVersion, whole.UID = "", ""
 			DeferCleanup(func() { Expect(testenv.InstallConfig(Plane)).To(Succeed()) })
@@ -195,7 +242,7 @@ var _ = Describe("The condition Protected", Ordered, ContinueOnFailure, func() {
 	}
 
 	It("notices that the policy is deleted, or fails open", func() {
-		policy := in("", name, &admissionv1.ValidatingAdmissionPolicy{})
+		policy := in("", name, &admissionregistrationv1.ValidatingAdmissionPolicy{})
 		whole := policy.DeepCopy()
 		whole.ResourceVersion, whole.UID = "", ""
 		DeferCleanup(func() { Expect(testenv.InstallConfig(Plane)).To(Succeed()) })

@@ -24,7 +24,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -92,19 +92,19 @@ func (p *protection) find(ctx context.Context) finding {
 
 // ask reads the policy and its bindings.
 func (p *protection) ask(ctx context.Context) finding {
-	policy := &admissionv1.ValidatingAdmissionPolicy{}
+	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{}
 	if f, found := p.read(ctx, policyName, policy); !found {
 		return f
 	}
-	if f := policy.Spec.FailurePolicy; f != nil && *f == admissionv1.Ignore {
+	if f := policy.Spec.FailurePolicy; f != nil && *f == admissionregistrationv1.Ignore {
 		return finding{lacks: fmt.Sprintf("the admission policy %s has the failurePolicy Ignore", policyName)}
 	}
 	for _, name := range policyBindings {
-		binding := &admissionv1.ValidatingAdmissionPolicyBinding{}
+		binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{}
 		if f, found := p.read(ctx, name, binding); !found {
 			return f
 		}
-		if binding.Spec.PolicyName != policyName || !slices.Contains(binding.Spec.ValidationActions, admissionv1.Deny) {
+		if binding.Spec.PolicyName != policyName || !slices.Contains(binding.Spec.ValidationActions, admissionregistrationv1.Deny) {
 			return finding{lacks: fmt.Sprintf("the binding %s of the admission policy %s does not deny", name, policyName)}
 		}
 	}
@@ -125,7 +125,7 @@ func (p *protection) read(ctx context.Context, name string, o client.Object) (fi
 
 func missing(o client.Object, name string) finding {
 	what := "admission policy "
-	if _, binding := o.(*admissionv1.ValidatingAdmissionPolicyBinding); binding {
+	if _, binding := o.(*admissionregistrationv1.ValidatingAdmissionPolicyBinding); binding {
 		what = "binding of the admission policy "
 	}
 	return finding{lacks: "the " + what + name + " is not installed"}
@@ -142,8 +142,8 @@ func (p *protection) Start(ctx context.Context) error {
 		case <-time.After(p.interval):
 		}
 		now := p.ask(ctx)
-		if ctx.Err() != nil {
-			return nil
+		if now.err != nil && !apierrors.IsForbidden(now.err) {
+			continue // an API server that does not answer says nothing about the policy
 		}
 		p.mu.Lock()
 		p.last = now

@@ -110,8 +110,8 @@ type directory struct {
 // A user name that is the DN of an entry below BaseDN is looked up as that entry; every other name by UserFilter. The
 // entry counts when the DN, or a value of an attribute that UserFilter compares with the name, is exactly what was asked
 // for, in upper and lower case as well: directories take no account of case, but RBAC does. What is behind a referral
-// cannot be asked: an error, unless an entry was found. "Not found" is believed only of a server that shows us the entry BaseDN itself: one that does not, because the name is
-// wrong or because the bind account may not read, would know nobody.
+// cannot be asked: an error, unless an entry was found. "Not found" is believed only of a server that shows us the entry
+// BaseDN itself: one that does not, because the name is wrong or because the bind account may not read, would know nobody.
 func New(o Options) (identity.Directory, error) {
 	o.UserFilter = cmp.Or(o.UserFilter, defaultUserFilter)
 	o.ObjectFilter = cmp.Or(o.ObjectFilter, defaultObjectFilter)
