@@ -99,13 +99,24 @@ run: build ## Run the operator on this machine, without webhooks, against KUBECO
 ##@ Test
 
 # The time-outs end what hangs. Ginkgo gives up five minutes before (internal/testenv/limit), and cleans up; test takes
-# ten to twenty-five minutes of two cores, e2e about ten.
+# about ten minutes of two cores, e2e as long.
+
+# The guarantees mostly wait, so their specs run in several processes, each with a control plane of its own. With PKG set,
+# go test runs them like all other packages.
+GUARANTEES := ./test/guarantees
+PROCS ?= 3# processes that run the guarantees
 
 # The tests of a module are never taken from Go's cache, which does not see changes of files outside the module.
 .PHONY: test
 test: test-tools ## Run all tests, those of the controllers against a real etcd and kube-apiserver
-	@failed=0; for m in $(MODULES); do (cd $$m && go test -count=1 $(TEST_FLAGS) ./...) || failed=1; done; \
-	KUBEBUILDER_ASSETS=$(CURDIR)/bin go test -timeout 35m $(TEST_FLAGS) $(PKG) || failed=1; exit $$failed
+	@export KUBEBUILDER_ASSETS=$(CURDIR)/bin; failed=0; \
+	for m in $(MODULES); do echo "testing $$m"; (cd $$m && go test -count=1 $(TEST_FLAGS) ./...) || failed=1; done; \
+	if [ '$(PKG)' != ./... ]; then go test -timeout 35m $(TEST_FLAGS) $(PKG) || failed=1; exit $$failed; fi; \
+	echo "testing all packages but the guarantees (about six minutes)"; \
+	go test -timeout 35m $(TEST_FLAGS) $$(go list ./... | grep -v '/$(notdir $(GUARANTEES))$$') || failed=1; \
+	echo "testing the guarantees (about five minutes)"; \
+	go tool ginkgo --procs=$(PROCS) --timeout=30m --no-color $(GUARANTEES) || failed=1; \
+	exit $$failed
 
 # The packages with goroutines of their own whose tests need no control plane. The race detector needs a
 # C compiler and takes several times as long, so it is not part of test.
