@@ -20,6 +20,7 @@ package billing
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -46,6 +47,30 @@ type Ledger interface {
 	// An error means: try again, with the same r. Released does not retry by itself.
 	//
 	// It ends when ctx does, and after a time-out of its own. The text of its errors holds no credentials. It is meant
-	// for a log and may differ from one try to the next (ports, the time of day), so do not put it in a status.
+	// for a log and may differ from one try to the next (ports, the time of day), so do not put it in a status: what may
+	// stand there is Why.
 	Released(ctx context.Context, r Release) error
+}
+
+// Failure is an error of a Ledger with words for a status.
+type Failure struct {
+	// Why completes "billing could not be reached: ". It is one of a few fixed phrases: it holds no address, no
+	// credential and nothing that the other side said, and is the same for every try that fails in the same way.
+	Why string
+	// Err is the error for the log.
+	Err error
+}
+
+// Error implements error.
+func (f *Failure) Error() string { return f.Err.Error() }
+
+// Unwrap gives the error for the log.
+func (f *Failure) Unwrap() error { return f.Err }
+
+// Why says in words for a status why billing could not be told.
+func Why(err error) string {
+	if f, ok := errors.AsType[*Failure](err); ok {
+		return f.Why
+	}
+	return "it cannot be asked as configured; the operator's log has the details"
 }

@@ -27,6 +27,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
@@ -132,14 +133,14 @@ func (l *ledger) send(ctx context.Context, r billing.Release) error {
 		if e, ok := errors.AsType[*url.Error](err); ok {
 			err = e.Err
 		}
-		return err
+		return &billing.Failure{Why: whyUnreached(err), Err: err}
 	}
 	_ = resp.Body.Close()
 	switch code := resp.StatusCode; {
 	case code/100 == 2, code == http.StatusNotFound, code == http.StatusConflict:
 		return nil
 	default:
-		return fmt.Errorf("unexpected answer %d %s", code, http.StatusText(code))
+		return &billing.Failure{Why: whyRejected(code), Err: fmt.Errorf("unexpected answer %d %s", code, http.StatusText(code))}
 	}
 }
 
@@ -163,11 +164,14 @@ func (l *ledger) request(ctx context.Context, r billing.Release) (*http.Request,
 	}
 	token, err := l.Token(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("reading the token: %w", err)
+		return nil, &billing.Failure{Why: "the Secret with its token cannot be read", Err: fmt.Errorf("reading the token: %w", err)}
 	}
 	token = strings.TrimSpace(token)
-	if token == "" {
-		return nil, errors.New("the token is empty")
+	if token == "" || strings.ContainsFunc(token, unicode.IsControl) {
+		return nil, &billing.Failure{
+			Why: "the Secret with its token holds no valid token",
+			Err: errors.New("the token is empty, or no value for the header Authorization"),
+		}
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
 	return req, nil

@@ -1,0 +1,77 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cloudevents
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"syscall"
+)
+
+// whyUnreached says in words for a status why there was no answer: see billing.Failure.
+func whyUnreached(err error) string {
+	switch {
+	case isTimeout(err):
+		return "no answer in time"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "the connection was refused"
+	case is[*net.DNSError](err):
+		return "its host name cannot be resolved"
+	case errors.Is(err, http.ErrSchemeMismatch), is[tls.RecordHeaderError](err):
+		return "TLS: the server does not speak it"
+	case is[x509.UnknownAuthorityError](err):
+		return "TLS: its certificate is from an authority that is not trusted; check caConfigMap"
+	case is[x509.HostnameError](err):
+		return "TLS: its certificate is for another host"
+	case is[*tls.CertificateVerificationError](err):
+		return "TLS: its certificate is not valid"
+	case isRemoteAlert(err):
+		return "TLS: the server refused the handshake"
+	default:
+		return "the connection failed"
+	}
+}
+
+// whyRejected says in words for a status what is wrong with an answer.
+func whyRejected(code int) string {
+	if code/100 == 3 {
+		return fmt.Sprintf("a redirect (status %d), which is not followed; configure the address that it leads to", code)
+	}
+	return fmt.Sprintf("status %d %s", code, http.StatusText(code))
+}
+
+func isTimeout(err error) bool {
+	var e net.Error
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &e) && e.Timeout()
+}
+
+// isRemoteAlert tells whether the server ended the handshake: crypto/tls has no type of its own for that.
+func isRemoteAlert(err error) bool {
+	e, ok := errors.AsType[*net.OpError](err)
+	return ok && e.Op == "remote error"
+}
+
+// is tells whether an error is, or wraps, one of a type.
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
