@@ -98,7 +98,8 @@ type AcmeNamespaceSpec struct {
 
 	// deletionPolicy says what becomes of the Namespace when this object is deleted: Delete removes
 	// it with everything in it, Retain keeps it. Left out, it follows the tier: Retain for prod, else
-	// Delete; status.deletionPolicy shows what would happen now.
+	// Delete. Retain, once status.deletionPolicy shows it, holds until Delete is written here, also
+	// after a change of tier.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=5,displayName="Deletion policy",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Delete","urn:alm:descriptor:com.tectonic.ui:select:Retain"}
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
@@ -158,7 +159,8 @@ type AcmeNamespaceStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=4,displayName="UID of the namespace",xDescriptors={"urn:alm:descriptor:text"}
 	NamespaceUID types.UID `json:"namespaceUID,omitempty"`
 
-	// deletionPolicy is what would happen to the Namespace if this object were deleted now.
+	// deletionPolicy is what would happen to the Namespace if this object were deleted now. Retain is
+	// a record: once shown here, it holds until spec.deletionPolicy says Delete.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=2,displayName="On deletion",xDescriptors={"urn:alm:descriptor:text"}
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
@@ -167,6 +169,39 @@ type AcmeNamespaceStatus struct {
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=3,displayName="Quota",xDescriptors={"urn:alm:descriptor:text"}
 	Quota *QuotaStatus `json:"quota,omitempty"`
+
+	// administrators are the subjects of the RoleBinding namespace-admin, as "User NAME" and
+	// "Group NAME".
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=33
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=5,displayName="Administrators"
+	Administrators []string `json:"administrators,omitempty"`
+
+	// adopted is what the Namespace held when this object adopted it and that guardrails do not cover:
+	// RoleBindings, NetworkPolicies that are open to everybody, quotas and limits, and labels of Pod
+	// Security. It was left alone; review it.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=6,displayName="Found at adoption"
+	Adopted *Findings `json:"adopted,omitempty"`
+
+	// formerAdministrators is what the last change of administrators found and left alone: the
+	// RoleBindings beside namespace-admin, those that name a former administrator first.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=7,displayName="Found when administrators changed"
+	FormerAdministrators *Findings `json:"formerAdministrators,omitempty"`
+}
+
+// Findings is what the operator found at some moment and left alone.
+type Findings struct {
+	// count is how many findings there were.
+	// +required
+	Count int32 `json:"count"`
+	// items describes the first ten.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10
+	Items []string `json:"items,omitempty"`
 }
 
 // AcmeNamespace asks for a namespace with guard rails: a quota, default limits for containers, a role
@@ -201,12 +236,13 @@ type AcmeNamespace struct {
 // CommonStatus is the part of the status that every kind has.
 func (n *AcmeNamespace) CommonStatus() *common.Status { return &n.Status.Status }
 
-// EffectiveDeletionPolicy is the policy that holds now: the one asked for, else the tier's.
+// EffectiveDeletionPolicy is the policy that holds now: the one asked for, else a Retain that held
+// before, else the tier's.
 func (n *AcmeNamespace) EffectiveDeletionPolicy() DeletionPolicy {
 	switch {
 	case n.Spec.DeletionPolicy != "":
 		return n.Spec.DeletionPolicy
-	case n.Spec.DeploymentTier == common.TierProd:
+	case n.Status.DeletionPolicy == DeletionRetain || n.Spec.DeploymentTier == common.TierProd:
 		return DeletionRetain
 	default:
 		return DeletionDelete
