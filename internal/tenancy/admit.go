@@ -80,7 +80,7 @@ func admitName(ctx context.Context, c client.Reader, n *v1alpha1.AcmeNamespace, 
 	refusal := Claim(n, live, mine, others)
 	if refusal.Reason == "" && live != nil && !live.DeletionTimestamp.IsZero() {
 		refusal = Refusal{ReasonNamespaceTerminating, fmt.Sprintf(
-			"the Namespace %q is being deleted; it is made anew once it is gone", live.Name)}
+			"the Namespace %q is being deleted; it is made anew once it is gone%s", live.Name, Hindrances(live))}
 	}
 	return live != nil && !mine, refusal, nil
 }

@@ -40,6 +40,9 @@ const (
 	// AnnotationReleasedBy names, on a retained Namespace, the AcmeNamespace that left it; one of that
 	// name may take it again without asking for adoption.
 	AnnotationReleasedBy = "tenancy.acme.com/released-by"
+	// AnnotationUnreported lists, on a Namespace, the releases that billing does not know of: those of former
+	// AcmeNamespaces that went without their finalizer.
+	AnnotationUnreported = "tenancy.acme.com/unreported-releases"
 	// IndexNamespaceName is the cache index of AcmeNamespaces by the namespace that they ask for.
 	IndexNamespaceName = "spec.namespaceName"
 )
@@ -53,7 +56,11 @@ const (
 	ReasonQuotaInvalid         = "QuotaInvalid"
 	ReasonUnknownUser          = "UnknownUser"
 	ReasonIdentityUnreachable  = "IdentityUnreachable"
+	ReasonIdentityPending      = "IdentityPending"
 	ReasonBillingFailed        = "BillingFailed"
+	ReasonBillingPending       = "BillingPending"
+	ReasonBillingSkipped       = "BillingSkipped"
+	ReasonReleaseUnreported    = "ReleaseUnreported"
 )
 
 // Refusal says why something cannot be had, and what would help. The zero value is no refusal.
@@ -99,7 +106,7 @@ func Claim(me *v1alpha1.AcmeNamespace, live *corev1.Namespace, owned bool, other
 // goesTo tells whether the name goes to the other AcmeNamespace rather than to me: because it has it,
 // or because it may have it and came first. One that is being deleted asks for nothing any more.
 func goesTo(other, me *v1alpha1.AcmeNamespace, live *corev1.Namespace) bool {
-	if live != nil && ownerName(live) == other.Name {
+	if live != nil && OwnerName(live) == other.Name {
 		return true
 	}
 	asks := other.DeletionTimestamp.IsZero() && (live == nil || mayAdopt(other, live))
@@ -111,8 +118,8 @@ func mayAdopt(n *v1alpha1.AcmeNamespace, live *corev1.Namespace) bool {
 	return n.Spec.Adopt || live.Annotations[AnnotationReleasedBy] == n.Name
 }
 
-// ownerName is the name of the AcmeNamespace whose mark a Namespace carries, or empty.
-func ownerName(ns *corev1.Namespace) string {
+// OwnerName is the name of the AcmeNamespace whose mark a Namespace carries, or empty.
+func OwnerName(ns *corev1.Namespace) string {
 	kind, _, name := names.ParseOwnerMark(ns.Annotations[names.AnnotationOwner])
 	if kind != KindName {
 		return ""

@@ -33,7 +33,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -62,6 +61,8 @@ const (
 const (
 	// askAgain is when an identity provider that did not answer is asked again.
 	askAgain = time.Minute
+	// outsideTimeout bounds what is asked of the identity provider and of billing, whose adapters end sooner.
+	outsideTimeout = time.Minute
 	// recheck is how often a name, or a user, that was refused is looked at again without any event.
 	recheck = time.Minute
 )
@@ -117,6 +118,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 			{To: &v1alpha1.DeploymentTier{}, Keys: tierKey},
 		},
 		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
+		OutsideTimeout:          outsideTimeout,
 		RetryMax:                o.RetryMax,
 		Clock:                   o.Clock,
 	}, kind{o})
@@ -134,7 +136,7 @@ func (k kind) Steps(s engine.Scope[*v1alpha1.AcmeNamespace]) []engine.Step {
 	return []engine.Step{
 		{Condition: Admitted, Run: r.admit},
 		{Condition: AdminVerified, Run: r.verifyAdmin},
-		engine.Step{Condition: Composed, Run: r.takeUp}.Then(r.Compose(Composed, r.desired).Run).Then(r.observe),
+		engine.Step{Condition: Composed, Run: r.compose}.Then(r.observe),
 	}
 }
 
@@ -157,6 +159,11 @@ type run struct {
 	kind
 
 	grant tenancy.Grant
+	// before is the Namespace as it was before this run; nil when there was none.
+	before *corev1.Namespace
+	// unreported are the releases of former owners that billing does not know of, and why if it was asked.
+	unreported    []unreported
+	unreportedWhy string
 }
 
 // admit does what the webhook does, too: an object that came in while the webhook was away gets no
@@ -175,68 +182,45 @@ func (r *run) admit(ctx context.Context) (engine.Outcome, error) {
 	return engine.Done().Saying(fmt.Sprintf("the name %q is free or ours, with the tier %s", r.Obj.Spec.NamespaceName, answer.Tier.Name)), nil
 }
 
+// verified tells whether the identity provider has said that it knows the administrator of this version of the spec.
+func verified(n *v1alpha1.AcmeNamespace) bool {
+	c := meta.FindStatusCondition(n.Status.Conditions, AdminVerified)
+	return c != nil && c.Status == metav1.ConditionTrue && c.Message == knownUser && c.ObservedGeneration == n.Generation
+}
+
+// judge is the outcome of the question for a user.
+func judge(user string, known, answered bool, err error) engine.Outcome {
+	switch {
+	case err != nil:
+		return engine.Uncertain(askAgain, tenancy.ReasonIdentityUnreachable,
+			"the identity provider could not be asked; the namespace is provided, and the question is asked again")
+	case !answered:
+		return engine.Wait(askAgain, tenancy.ReasonIdentityPending, "waiting for the identity provider to say whether it knows the user")
+	case !known:
+		return engine.BlockFor(recheck, tenancy.ReasonUnknownUser, tenancy.UnknownUser(user))
+	default:
+		return engine.Done().Saying(knownUser)
+	}
+}
+
 // knownUser is the message of the condition AdminVerified, by which an answer of the identity provider is
 // told from what was taken for granted before one was configured.
 const knownUser = "the identity provider knows the user"
 
 // verifyAdmin asks the identity provider for the administrator, once for each version of the spec.
-func (r *run) verifyAdmin(ctx context.Context) (engine.Outcome, error) {
+func (r *run) verifyAdmin(context.Context) (engine.Outcome, error) {
 	user := r.Obj.Spec.AdminUsername
 	switch {
 	case r.Directory == nil:
 		return engine.Done().Saying("no identity provider is configured; the name is taken as it is"), nil
 	case tenancy.IsServiceAccount(user):
 		return engine.Done().Saying("a service account; no identity provider knows those"), nil
-	}
-	c := meta.FindStatusCondition(r.Obj.Status.Conditions, AdminVerified)
-	if c != nil && c.Status == metav1.ConditionTrue && c.Message == knownUser && c.ObservedGeneration == r.Obj.Generation {
+	case verified(r.Obj):
 		return engine.Done().Saying(knownUser), nil
 	}
-	known, err := r.Directory.Lookup(ctx, user)
-	switch {
-	case err != nil:
+	known, answered, err := engine.Ask(r.Scope, "identity", func(ctx context.Context) (bool, error) { return r.Directory.Lookup(ctx, user) })
+	if err != nil {
 		r.Log.Info("The identity provider could not be asked", "error", err.Error())
-		return engine.Uncertain(askAgain, tenancy.ReasonIdentityUnreachable,
-			"the identity provider could not be asked; the namespace is provided, and the question is asked again"), nil
-	case !known:
-		return engine.BlockFor(recheck, tenancy.ReasonUnknownUser, tenancy.UnknownUser(user)), nil
-	default:
-		return engine.Done().Saying(knownUser), nil
 	}
-}
-
-// takeUp makes the guard rails ours again that stand in a Namespace which is about to be taken over: what an
-// AcmeNamespace left there must not bind the next one. Those that it wants as well it finds by their names; here
-// are the others, which go once its own are there.
-func (r *run) takeUp(ctx context.Context) (engine.Outcome, error) {
-	if !r.grant.Adopts {
-		return engine.Done(), nil
-	}
-	for _, left := range []client.ObjectList{&corev1.ResourceQuotaList{}, &networkingv1.NetworkPolicyList{}} {
-		if err := r.Live.List(ctx, left, client.InNamespace(r.Obj.Spec.NamespaceName)); err != nil {
-			return engine.Outcome{}, fmt.Errorf("listing what was left in the Namespace: %w", err)
-		}
-		err := meta.EachListItem(left, func(o runtime.Object) error { return r.Reclaim(ctx, o.(client.Object)) })
-		if err != nil {
-			return engine.Outcome{}, err
-		}
-	}
-	return engine.Done(), nil
-}
-
-// observe puts into the status what the children tell.
-func (r *run) observe(ctx context.Context) (engine.Outcome, error) {
-	ns, rq := &corev1.Namespace{}, &corev1.ResourceQuota{}
-	if err := r.Client.Get(ctx, client.ObjectKey{Name: r.Obj.Spec.NamespaceName}, ns); err != nil {
-		return engine.Outcome{}, fmt.Errorf("reading the Namespace: %w", err)
-	}
-	r.Obj.Status.NamespaceUID = ns.UID
-	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: ns.Name, Name: string(r.grant.Tier.Name)}, rq); err != nil {
-		return engine.Outcome{}, fmt.Errorf("reading the ResourceQuota: %w", err)
-	}
-	r.Obj.Status.Quota = nil
-	if len(rq.Status.Hard) > 0 {
-		r.Obj.Status.Quota = &v1alpha1.QuotaStatus{Hard: rq.Status.Hard, Used: rq.Status.Used}
-	}
-	return engine.Done().Saying(fmt.Sprintf("the Namespace %q and its guard rails are in place", ns.Name)), nil
+	return judge(user, known, answered, err), nil
 }

@@ -43,8 +43,13 @@ import (
 var errBilling = errors.New("billing is not there")
 
 // untold is what an AcmeNamespace says that cannot go because billing does not listen.
-const untold = "billing could not be told that the namespace is released; it is tried again, at the latest every 1s. " +
-	`To delete without telling it, set the annotation tenancy.acme.com/skip-billing: "true"`
+func untold(why string) string {
+	return "the release could not be reported to billing: " + why + ". It is retried at least every 1s. " +
+		`To delete without reporting it, set the annotation tenancy.acme.com/skip-billing: "true"`
+}
+
+// unexplained is why a ledger does not listen that says no more.
+const unexplained = "it cannot be asked as configured; the operator's log has the details"
 
 func skipBilling(n *v1alpha1.AcmeNamespace) {
 	metav1.SetMetaDataAnnotation(&n.ObjectMeta, annotationSkip, "true")
@@ -123,7 +128,7 @@ var _ = Describe("Billing", Ordered, ContinueOnFailure, func() {
 		for _, n := range []*v1alpha1.AcmeNamespace{healed, skipped} {
 			Remove(n)
 			Eventually(Condition(n, "BillingReleased")).Should(Equal("False BillingFailed"))
-			Expect(Message(n, "BillingReleased")).To(Equal(untold))
+			Expect(Message(n, "BillingReleased")).To(Equal(untold(unexplained)))
 			Expect(Condition(n, "NamespaceReleased")()).To(Equal("Unknown NotReached"))
 			Expect(Ready(n)()).To(Equal("False BillingFailed"))
 			Expect(n.Status.Phase).To(Equal(v1alpha1.PhaseTerminating))
@@ -131,8 +136,21 @@ var _ = Describe("Billing", Ordered, ContinueOnFailure, func() {
 		Eventually(func() int { return len(told.Of(healed)()) }).Should(BeNumerically(">", 6), "it is tried again, at the latest every second")
 		Expect(namespaceOf(healed).Annotations).NotTo(HaveKey(annotationReleased))
 
-		Change(skipped, skipBilling)
+		By("not being told of one: that is not said to be done")
+		stuck := Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+			Namespace: skipped.Spec.NamespaceName, Name: "stuck", Finalizers: []string{"test.example.com/stuck"},
+		}})
+		Change(skipped, func(n *v1alpha1.AcmeNamespace) {
+			n.Spec.DeletionPolicy = v1alpha1.DeletionDelete
+			skipBilling(n)
+		})
+		Eventually(Condition(skipped, "NamespaceReleased")).Should(Equal("False NamespaceTerminating"))
+		Expect(Condition(skipped, "BillingReleased")()).To(Equal("True BillingSkipped"))
+		Expect(Message(skipped, "BillingReleased")).To(Equal(`not reported to billing, because the annotation tenancy.acme.com/skip-billing is "true"`))
+		heard := len(told.Of(skipped)())
+		Patch(stuck, `{"metadata":{"finalizers":null}}`)
 		Eventually(Gone(skipped)).Should(Succeed())
+		Expect(told.Of(skipped)()).To(HaveLen(heard))
 		Expect(Gone(healed)()).NotTo(Succeed())
 		told.answer(nil)
 		Eventually(Gone(healed)).Should(Succeed())
@@ -222,20 +240,23 @@ var _ = Describe("Billing by CloudEvents", Ordered, ContinueOnFailure, func() {
 		Entry(nil, http.StatusOK), Entry(nil, http.StatusNoContent), Entry(nil, http.StatusNotFound), Entry(nil, http.StatusConflict),
 	)
 
-	DescribeTable("is asked for ever, under one id, until it is healed", func(name string, ill func()) {
+	DescribeTable("is asked for ever, under one id, until it is healed", func(name, why string, ill func()) {
 		ill()
 		n := created(team(name, retained))
 		Remove(n)
 		Eventually(Condition(n, "BillingReleased")).Should(Equal("False BillingFailed"))
-		Expect(Message(n, "BillingReleased")).To(Equal(untold))
+		Expect(Message(n, "BillingReleased")).To(Equal(untold(why)))
 		Eventually(func() int { return len(r.About(n.Spec.NamespaceName)()) }).Should(BeNumerically(">", 3))
 		r.answer(http.StatusAccepted, nil)
 		Eventually(Gone(n)).Should(Succeed())
 		Expect(r.About(n.Spec.NamespaceName)()).To(HaveEach(string(n.UID)))
 	},
-		Entry("500", "event-ill", func() { r.answer(http.StatusInternalServerError, nil) }),
-		Entry("401", "event-denied", func() { r.answer(http.StatusUnauthorized, nil) }),
-		Entry("no answer in time", "event-slow", func() {
+		Entry("500", "event-ill", "status 500 Internal Server Error", func() { r.answer(http.StatusInternalServerError, nil) }),
+		Entry("401", "event-denied", "status 401 Unauthorized", func() { r.answer(http.StatusUnauthorized, nil) }),
+		Entry("a redirect", "event-moved", "a redirect (status 302), which is not followed; configure the address that it leads to", func() {
+			r.answer(http.StatusFound, nil)
+		}),
+		Entry("no answer in time", "event-slow", "no answer in time", func() {
 			hang := make(chan struct{})
 			DeferCleanup(func() { close(hang) })
 			r.answer(http.StatusAccepted, hang)
@@ -266,6 +287,8 @@ var _ = Describe("Billing by CloudEvents over TLS", Ordered, ContinueOnFailure, 
 		n := created(team("event-tls", retained))
 		Remove(n)
 		Eventually(Condition(n, "BillingReleased")).Should(Equal("False BillingFailed"))
+		Expect(Message(n, "BillingReleased")).To(Equal(
+			untold("TLS: its certificate is from an authority that is not trusted; check caConfigMap")))
 		Expect(r.About("app-event-tls")()).To(BeEmpty())
 
 		Change(ca, func(cm *corev1.ConfigMap) { cm.Data["ca.crt"] = string(pemOf(server.Certificate())) })

@@ -155,6 +155,65 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 		}).Should(Succeed())
 	})
 
+	It("keeps a Retain that was on record when the tier changes, also while the webhook is away", func() {
+		n := created(team("end-demoted", prod))
+		Expect(n.Status.DeletionPolicy).To(Equal(v1alpha1.DeletionRetain))
+		Expect(n.Spec.DeletionPolicy).To(BeEmpty(), "there is no webhook to write it down")
+		ns := namespaceOf(n)
+		Change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.DeploymentTier = "dev" })
+		AwaitReady(n)
+		Expect(n.Status.DeletionPolicy).To(Equal(v1alpha1.DeletionRetain))
+		op.Restart()
+		Remove(n)
+		Eventually(Gone(n)).Should(Succeed())
+		Consistently(func(g Gomega) {
+			g.Expect(Reload(ns)).To(Succeed())
+			g.Expect(ns.DeletionTimestamp).To(BeNil())
+		}).Should(Succeed())
+	})
+
+	It("says what keeps the namespace, and holds up nobody else", func() {
+		n := created(team("end-stuck"))
+		stuck := Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+			Namespace: n.Spec.NamespaceName, Name: "stuck", Finalizers: []string{"tenant.example.com/stuck"},
+		}})
+		Remove(n)
+		Eventually(func(g Gomega) {
+			g.Expect(Condition(n, "NamespaceReleased")()).To(Equal("False NamespaceTerminating"))
+			g.Expect(Message(n, "NamespaceReleased")).To(And(
+				HavePrefix(`the Namespace "app-end-stuck" is being deleted with everything in it. `),
+				ContainSubstring("NamespaceContentRemaining: Some resources are remaining: configmaps. has 1 resource instances"),
+				ContainSubstring("NamespaceFinalizersRemaining: Some content in the namespace has finalizers remaining: tenant.example.com/stuck in 1 resource instances"),
+				HaveSuffix(". A finalizer is removed by the controller that set it; if that is gone, remove it from the object by hand")))
+		}).Should(Succeed())
+		Expect(Message(n, "Ready")).To(ContainSubstring("tenant.example.com/stuck"))
+
+		By("another one's end, and one that wants the name")
+		other := created(team("end-free"))
+		Remove(other)
+		Eventually(Gone(other)).Should(Succeed())
+		next := team("end-stuck-next", inNamespace(n.Spec.NamespaceName), adopting)
+		Create(next)
+		Eventually(Ready(next)).Should(HavePrefix("False Name"))
+
+		Patch(stuck, `{"metadata":{"finalizers":null}}`)
+		Eventually(Gone(n)).Should(Succeed())
+		AwaitReady(next)
+	})
+
+	It("says what keeps the namespace when that is a finalizer of its own", func() {
+		n := created(team("end-held"))
+		ns := namespaceOf(n)
+		Patch(ns, `{"metadata":{"finalizers":["tenant.example.com/hold"]}}`)
+		Remove(n)
+		Eventually(func() string {
+			_ = Condition(n, "NamespaceReleased")()
+			return Message(n, "Ready")
+		}).Should(ContainSubstring("The Namespace itself has the finalizers tenant.example.com/hold"))
+		Patch(ns, `{"metadata":{"finalizers":null}}`)
+		Eventually(Gone(n)).Should(Succeed())
+	})
+
 	It("takes off the marks that drift has halved", func() {
 		n := created(team("end-drift", retained))
 		op.Stop()

@@ -18,11 +18,11 @@ package acmenamespace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,102 +30,155 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/external/billing"
+	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/tenancy"
 )
 
 // goneRecheck is the safety net while a Namespace is going away; its deletion is an event.
 const goneRecheck = time.Minute
 
-// Finalize is what happens between the deletion of an AcmeNamespace and its disappearance: billing is
-// told, and only then the Namespace goes, or is released.
+// Finalize is what happens between the deletion of an AcmeNamespace and its disappearance: the release is reported to
+// billing, and only then the Namespace is deleted, or released.
 func (k kind) Finalize(s engine.Scope[*v1alpha1.AcmeNamespace]) []engine.Step {
 	r := &run{Scope: s, kind: k}
 	return []engine.Step{
-		{Condition: BillingReleased, Run: r.tellBilling},
+		{Condition: BillingReleased, Run: r.reportRelease},
 		{Condition: NamespaceReleased, Run: r.releaseNamespace},
 	}
 }
 
-// tellBilling reports the end of the namespace, unless there never was one. The event's id is the
-// object's UID, so that a repetition after a crash is no second release.
-func (r *run) tellBilling(ctx context.Context) (engine.Outcome, error) {
-	n := r.Obj
-	told := meta.IsStatusConditionTrue(n.Status.Conditions, BillingReleased)
-	skip := n.Annotations[tenancy.AnnotationSkipBilling] == "true"
-	if r.Ledger == nil || told || skip {
-		return engine.Done(), nil
+// reportRelease reports the end of the namespace to billing, unless there never was one, and with it the releases of
+// former owners that are not reported yet.
+func (r *run) reportRelease(ctx context.Context) (engine.Outcome, error) {
+	if out, settled := r.needsNoReport(); settled {
+		return out, nil
 	}
 	live, err := r.ownNamespace(ctx)
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	if live == nil && n.Status.NamespaceUID == "" {
-		return engine.Done(), nil
+	if live == nil && r.Obj.Status.NamespaceUID == "" {
+		return engine.Done().Saying("this object never had a Namespace; there is nothing to report"), nil
 	}
-	err = r.Ledger.Released(ctx, billing.Release{
+	former, err := r.ended(ctx, recorded(live))
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	_, answered, err := r.report(append(releases(former, r.Obj.Spec.NamespaceName), r.release()))
+	switch {
+	case err != nil:
+		return engine.Outcome{}, engine.Explain(err, tenancy.ReasonBillingFailed, fmt.Sprintf(
+			"the release could not be reported to billing: %s. It is retried at least every %s. To delete without reporting it, "+
+				"set the annotation %s: \"true\"", billing.Why(err), r.RetryMax, tenancy.AnnotationSkipBilling))
+	case !answered:
+		return engine.Wait(askAgain, tenancy.ReasonBillingPending, "waiting for billing to confirm that it knows of the release"), nil
+	}
+	return engine.Done().Saying("billing knows of the release"), nil
+}
+
+// needsNoReport settles the report without asking billing: when that is not wanted, not possible, or done.
+func (r *run) needsNoReport() (out engine.Outcome, settled bool) {
+	c := meta.FindStatusCondition(r.Obj.Status.Conditions, BillingReleased)
+	switch {
+	case r.skipsBilling():
+		return engine.Done().Because(tenancy.ReasonBillingSkipped).Saying(
+			"not reported to billing, because the annotation " + tenancy.AnnotationSkipBilling + " is \"true\""), true
+	case r.Ledger == nil:
+		return engine.Done().Saying("no billing is configured"), true
+	case c != nil && c.Status == metav1.ConditionTrue && c.Reason != tenancy.ReasonBillingSkipped:
+		return engine.Done().Saying(c.Message), true
+	default:
+		return engine.Outcome{}, false
+	}
+}
+
+// release is the end of this object's namespace. Its id is the object's UID, so that a repetition after a crash is no
+// second release.
+func (r *run) release() billing.Release {
+	n := r.Obj
+	return billing.Release{
 		ID: string(n.UID), Name: n.Name, Namespace: n.Spec.NamespaceName,
 		Tier: string(n.Spec.DeploymentTier), Admin: n.Spec.AdminUsername, At: n.DeletionTimestamp.Time,
-	})
-	if err != nil {
-		return engine.Outcome{}, engine.Explain(err, tenancy.ReasonBillingFailed, fmt.Sprintf(
-			"billing could not be told that the namespace is released; it is tried again, at the latest every %s. "+
-				"To delete without telling it, set the annotation %s: \"true\"", r.RetryMax, tenancy.AnnotationSkipBilling))
 	}
-	return engine.Done(), nil
+}
+
+func (r *run) skipsBilling() bool { return r.Obj.Annotations[tenancy.AnnotationSkipBilling] == "true" }
+
+// report reports releases to billing beside the runs: however long that takes, no other object waits for it. It gives
+// the ids of those that billing knows of. After an error, some may be reported again, under the same ids.
+func (r *run) report(all []billing.Release) (known []string, answered bool, err error) {
+	ledger := r.Ledger
+	return engine.Ask(r.Scope, "billing", func(ctx context.Context) ([]string, error) {
+		var known []string
+		for _, one := range all {
+			if err := ledger.Released(ctx, one); err != nil {
+				return nil, err
+			}
+			known = append(known, one.ID)
+		}
+		return known, nil
+	})
 }
 
 // releaseNamespace deletes the Namespace and waits until it is gone, or takes the marks off it. One that
-// is not ours is left alone.
+// is not this object's is left alone.
 func (r *run) releaseNamespace(ctx context.Context) (engine.Outcome, error) {
-	if r.Obj.EffectiveDeletionPolicy() == v1alpha1.DeletionRetain {
-		return r.retain(ctx)
-	}
 	live, err := r.ownNamespace(ctx)
 	switch {
-	case err != nil:
-		return engine.Outcome{}, err
-	case live == nil:
-		return engine.Done(), nil
+	case err != nil || live == nil:
+		return engine.Done(), err
+	case r.Obj.EffectiveDeletionPolicy() == v1alpha1.DeletionRetain:
+		return engine.Done(), r.retain(ctx, live)
 	case live.DeletionTimestamp.IsZero():
 		if err := r.Discard(ctx, live, metav1.DeletePropagationBackground); err != nil {
 			return engine.Outcome{}, err
 		}
 	}
-	return engine.Wait(goneRecheck, tenancy.ReasonNamespaceTerminating,
-		fmt.Sprintf("the Namespace %q is being deleted with everything in it", live.Name)), nil
+	return engine.Wait(goneRecheck, tenancy.ReasonNamespaceTerminating, fmt.Sprintf(
+		"the Namespace %q is being deleted with everything in it%s", live.Name, tenancy.Hindrances(live))), nil
 }
 
-// ownNamespace is the Namespace when it exists and is ours, else nil.
+// ownNamespace is the Namespace when it exists and this very object has taken it, else nil. One that still carries the
+// marks of a former object of the same name is that one's: it is not for this one to delete.
 func (r *run) ownNamespace(ctx context.Context) (*corev1.Namespace, error) {
-	ns := &corev1.Namespace{}
-	err := r.Client.Get(ctx, client.ObjectKey{Name: r.Obj.Spec.NamespaceName}, ns)
-	switch {
-	case apierrors.IsNotFound(err):
+	ns, err := r.namespace(ctx)
+	if err != nil || ns == nil || !r.Owned(ns) {
+		return nil, err
+	}
+	if ns.Labels[names.LabelOwnerUID] != string(r.Obj.UID) && ns.UID != r.Obj.Status.NamespaceUID {
 		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("reading the Namespace: %w", err)
-	case !r.Owned(ns):
-		return nil, nil
-	default:
+	}
+	return ns, nil
+}
+
+// retain takes the operator's marks off the guardrails and then off the Namespace; all of them stay. What
+// stays on the Namespace is a note of who left it, so that an AcmeNamespace of the same name may come back.
+func (r *run) retain(ctx context.Context, ns *corev1.Namespace) error {
+	var errs []error
+	err := r.EachOwned(ctx, func(o client.Object) error {
+		if _, isNamespace := o.(*corev1.Namespace); !isNamespace {
+			errs = append(errs, r.Release(ctx, o, nil)) // one that cannot be released keeps none of the others
+		}
+		return nil
+	})
+	if err = errors.Join(append(errs, err)...); err != nil {
+		return err
+	}
+	if ns, err = r.forget(ctx, ns, tenancy.AnnotationUnreported); err != nil {
+		return err
+	}
+	return r.Release(ctx, ns, map[string]string{tenancy.AnnotationReleasedBy: r.Obj.Name})
+}
+
+// forget removes annotations from the Namespace, and gives the Namespace as it is then.
+func (r *run) forget(ctx context.Context, ns *corev1.Namespace, keys ...string) (*corev1.Namespace, error) {
+	after := ns.DeepCopy()
+	for _, key := range keys {
+		delete(after.Annotations, key)
+	}
+	if len(after.Annotations) == len(ns.Annotations) {
 		return ns, nil
 	}
-}
-
-// retain takes the operator's marks off the guard rails and then off the Namespace; all of them stay. What
-// stays on the Namespace is a note of who left it, so that an AcmeNamespace of the same name may come back.
-func (r *run) retain(ctx context.Context) (engine.Outcome, error) {
-	err := r.EachOwned(ctx, func(o client.Object) error {
-		if _, isNamespace := o.(*corev1.Namespace); isNamespace {
-			return nil
-		}
-		return r.Release(ctx, o, nil)
-	})
-	if err != nil {
-		return engine.Outcome{}, err
-	}
-	ns, err := r.ownNamespace(ctx)
-	if err != nil || ns == nil {
-		return engine.Done(), err
-	}
-	return engine.Done(), r.Release(ctx, ns, map[string]string{tenancy.AnnotationReleasedBy: r.Obj.Name})
+	err := r.Client.Patch(ctx, after, client.MergeFrom(ns))
+	return after, wrapped(fmt.Sprintf("removing the annotations %v", keys), client.IgnoreNotFound(err))
 }

@@ -17,7 +17,6 @@ limitations under the License.
 package acmenamespace
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -30,72 +29,88 @@ import (
 	"github.com/acme/platform-operator/internal/external/identity"
 )
 
-// answering is a directory with one answer for everybody.
-type answering struct {
-	known bool
-	err   error
-	asked int
-}
-
-// Lookup implements identity.Directory.
-func (a *answering) Lookup(context.Context, string) (bool, error) {
-	a.asked++
-	return a.known, a.err
-}
-
-func TestVerifyAdmin(t *testing.T) {
-	said := func(status metav1.ConditionStatus, generation int64, message string) []metav1.Condition {
-		return []metav1.Condition{{Type: AdminVerified, Status: status, ObservedGeneration: generation, Message: message}}
-	}
-	verified := func(status metav1.ConditionStatus, generation int64) []metav1.Condition {
-		return said(status, generation, "the identity provider knows the user")
-	}
+func TestJudge(t *testing.T) {
 	const unanswered = "the identity provider could not be asked; the namespace is provided, and the question is asked again"
-	known := engine.Done().Saying("the identity provider knows the user")
 	for _, tc := range []struct {
-		reason    string
-		directory *answering
-		user      string
-		before    []metav1.Condition
-		want      engine.Outcome
-		asked     int
+		reason          string
+		known, answered bool
+		err             error
+		want            engine.Outcome
 	}{
-		{"none is configured", nil, "sam", nil, engine.Done().Saying("no identity provider is configured; the name is taken as it is"), 0},
-		{"a service account", &answering{}, "system:serviceaccount:ci:deployer", nil, engine.Done().Saying("a service account; no identity provider knows those"), 0},
-		{"it knows the user", &answering{known: true}, "sam", nil, known, 1},
-		{"it has said so for this version of the spec", &answering{err: errors.New("down")}, "sam", verified("True", 3), known, 0},
+		{"it knows the user", true, true, nil, engine.Done().Saying("the identity provider knows the user")},
+		{"it has not answered yet", false, false, nil, engine.Wait(time.Minute, "IdentityPending",
+			"waiting for the identity provider to say whether it knows the user")},
+		{"it does not know the user", false, true, nil, engine.BlockFor(time.Minute, "UnknownUser",
+			`adminUsername "sam" is not known to the identity provider; give the name exactly as it has it`)},
+		{"it cannot be asked: again in a minute", false, true, errors.New("canary"), engine.Uncertain(time.Minute, "IdentityUnreachable", unanswered)},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			if got := judge("sam", tc.known, tc.answered, tc.err); got != tc.want {
+				t.Errorf("got %+v, want %+v", got, tc.want)
+			}
+		})
+	}
+}
+
+// A question that need not be asked is answered at once.
+func TestVerifyAdminWithoutAQuestion(t *testing.T) {
+	const knows = "the identity provider knows the user"
+	for _, tc := range []struct {
+		reason, user string
+		directory    identity.Directory
+		before       []metav1.Condition
+		want         string
+	}{
+		{"none is configured", "sam", nil, nil, "no identity provider is configured; the name is taken as it is"},
+		{"a service account", "system:serviceaccount:ci:deployer", refusing{}, nil, "a service account; no identity provider knows those"},
 		{
-			"none was configured before", &answering{known: true}, "sam",
-			said("True", 3, "no identity provider is configured; the name is taken as it is"), known, 1,
-		},
-		{"it has said so for an earlier version", &answering{known: true}, "sam", verified("True", 2), known, 1},
-		{"it did not answer for this version", &answering{known: true}, "sam", verified("Unknown", 3), known, 1},
-		{"it did not know the user for this version", &answering{known: true}, "sam", verified("False", 3), known, 1},
-		{"it does not know the user", &answering{}, "sam", nil, engine.BlockFor(time.Minute, "UnknownUser",
-			`adminUsername "sam" is not known to the identity provider; give the name exactly as it has it`), 1},
-		{
-			"it cannot be asked: again in a minute", &answering{err: errors.New("canary")}, "sam", nil,
-			engine.Uncertain(time.Minute, "IdentityUnreachable", unanswered), 1,
+			"it has said so for this version of the spec", "sam",
+			refusing{},
+			[]metav1.Condition{{Type: AdminVerified, Status: "True", ObservedGeneration: 3, Message: knows}},
+			knows,
 		},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			n := &v1alpha1.AcmeNamespace{ObjectMeta: metav1.ObjectMeta{Generation: 3}}
 			n.Spec.AdminUsername, n.Status.Conditions = tc.user, tc.before
-			var d identity.Directory
-			if tc.directory != nil {
-				d = tc.directory
-			}
-			r := &run{Scope: engine.Scope[*v1alpha1.AcmeNamespace]{Obj: n, Log: logr.Discard()}, kind: kind{Options{Directory: d}}}
+			r := &run{Scope: engine.Scope[*v1alpha1.AcmeNamespace]{Obj: n, Log: logr.Discard()}, kind: kind{Options{Directory: tc.directory}}}
 			got, err := r.verifyAdmin(t.Context())
-			if err != nil || got != tc.want {
-				t.Errorf("got %+v, %v, want %+v", got, err, tc.want)
-			}
-			if tc.directory != nil && tc.directory.asked != tc.asked {
-				t.Errorf("asked %d times, want %d", tc.directory.asked, tc.asked)
+			if want := engine.Done().Saying(tc.want); err != nil || got != want {
+				t.Errorf("got %+v, %v, want %+v", got, err, want)
 			}
 		})
 	}
 }
+
+func TestMayReuseAnswer(t *testing.T) {
+	for _, tc := range []struct {
+		reason     string
+		status     metav1.ConditionStatus
+		generation int64
+		message    string
+		want       bool
+	}{
+		{"it has said so for this version of the spec", "True", 3, knownUser, true},
+		{"none was configured before", "True", 3, "no identity provider is configured; the name is taken as it is", false},
+		{"it has said so for an earlier version", "True", 2, knownUser, false},
+		{"it did not answer for this version", "Unknown", 3, knownUser, false},
+		{"it did not know the user for this version", "False", 3, knownUser, false},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			n := &v1alpha1.AcmeNamespace{ObjectMeta: metav1.ObjectMeta{Generation: 3}}
+			n.Status.Conditions = []metav1.Condition{{Type: AdminVerified, Status: tc.status, ObservedGeneration: tc.generation, Message: tc.message}}
+			if got := verified(n); got != tc.want {
+				t.Errorf("got %t", got)
+			}
+		})
+	}
+	if verified(&v1alpha1.AcmeNamespace{}) {
+		t.Error("nobody has said anything")
+	}
+}
+
+// refusing is a directory that must not be asked.
+type refusing struct{ identity.Directory }
 
 func TestPhases(t *testing.T) {
 	now := metav1.NewTime(time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC))

@@ -1,0 +1,286 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package acmenamespace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/external/billing"
+	"github.com/acme/platform-operator/internal/tenancy"
+)
+
+// compose makes the Namespace and its guardrails, and then reviews what else the Namespace holds, also when one of them
+// cannot be changed at the moment.
+func (r *run) compose(ctx context.Context) (engine.Outcome, error) {
+	if err := r.prepare(ctx); err != nil {
+		return engine.Outcome{}, err
+	}
+	out, err := r.Compose(Composed, r.desired).Run(ctx)
+	return out, errors.Join(err, r.review(ctx))
+}
+
+// prepare reads the Namespace as it is, and takes what an AcmeNamespace left there: its guardrails must not bind the
+// next one, and its release is to be reported.
+func (r *run) prepare(ctx context.Context) error {
+	ns, err := r.namespace(ctx)
+	if err != nil || ns == nil {
+		return err
+	}
+	r.before = ns
+	if err := r.inherit(ctx); err != nil || !r.grant.Adopts {
+		return err
+	}
+	for _, left := range leavable(ns.Name) {
+		err := r.Live.Get(ctx, client.ObjectKeyFromObject(left), left)
+		if err == nil {
+			err = r.Reclaim(ctx, left)
+		}
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("reclaiming what was left in the Namespace: %w", err)
+		}
+	}
+	return nil
+}
+
+// inherit finds the releases of former owners that are to be reported, and reports those that are on record: what is
+// reported does not change from one try to the next.
+func (r *run) inherit(ctx context.Context) error {
+	if r.Ledger == nil || r.skipsBilling() {
+		return nil
+	}
+	var err error
+	if r.unreported, err = r.ended(ctx, recorded(r.before)); err != nil {
+		return err
+	}
+	if len(r.unreported) > 0 {
+		known, _, err := r.report(releases(r.unreported, r.before.Name))
+		r.unreported = slices.DeleteFunc(r.unreported, func(u unreported) bool { return slices.Contains(known, string(u.UID)) })
+		if err != nil {
+			r.Log.Info("The release of a former owner could not be reported to billing", "error", err.Error())
+			r.unreportedWhy = billing.Why(err)
+		}
+	}
+	former, err := r.formerOwner(ctx)
+	r.unreported = append(r.unreported, former...)
+	return err
+}
+
+// formerOwner is the release of the former owner whose marks the Namespace carries; none when there is none.
+func (r *run) formerOwner(ctx context.Context) ([]unreported, error) {
+	quotas := &corev1.ResourceQuotaList{}
+	if err := r.Client.List(ctx, quotas, client.InNamespace(r.before.Name), client.DisableReadYourWritesConsistency); err != nil {
+		return nil, fmt.Errorf("listing the quotas of the former owner: %w", err)
+	}
+	former, ok := formerOwner(r.before, r.Obj.UID, quotas.Items, r.Clock.Now())
+	if !ok {
+		return nil, nil
+	}
+	return r.ended(ctx, []unreported{former})
+}
+
+// ended leaves of releases those of AcmeNamespaces that do not exist any more.
+func (r *run) ended(ctx context.Context, all []unreported) ([]unreported, error) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	existing := &v1alpha1.AcmeNamespaceList{}
+	if err := r.Client.List(ctx, existing, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
+		return nil, fmt.Errorf("listing the AcmeNamespaces: %w", err)
+	}
+	return ended(all, existing.Items), nil
+}
+
+// namespace is the Namespace of the wanted name, whoever owns it; nil when there is none.
+func (r *run) namespace(ctx context.Context) (*corev1.Namespace, error) {
+	ns := &corev1.Namespace{}
+	if err := r.Client.Get(ctx, client.ObjectKey{Name: r.Obj.Spec.NamespaceName}, ns); err != nil {
+		return nil, wrapped("reading the Namespace", client.IgnoreNotFound(err))
+	}
+	return ns, nil
+}
+
+func wrapped(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
+
+// review records what the Namespace holds beside the guardrails, once when it becomes this object's and once whenever
+// the administrators change, and removes notes that are void now.
+func (r *run) review(ctx context.Context) error {
+	ns, err := r.namespace(ctx)
+	if err != nil || ns == nil || !r.Owned(ns) {
+		return err
+	}
+	if ns.UID != r.Obj.Status.NamespaceUID {
+		if err := r.reviewNamespace(ctx, ns); err != nil {
+			return err
+		}
+		r.Obj.Status.NamespaceUID = ns.UID
+	}
+	void := []string{tenancy.AnnotationReleasedBy}
+	if len(r.unreported) == 0 {
+		void = append(void, tenancy.AnnotationUnreported) // by whomever it was written
+	}
+	_, err = r.forget(ctx, ns, void...)
+	return errors.Join(r.reviewAdministrators(ctx), err)
+}
+
+// reviewNamespace records what a Namespace holds that was not made in this run.
+func (r *run) reviewNamespace(ctx context.Context, ns *corev1.Namespace) error {
+	r.Obj.Status.Adopted, r.Obj.Status.FormerAdministrators = nil, nil
+	if r.before == nil {
+		return nil
+	}
+	all, err := r.foreign(ctx, ns)
+	if err != nil {
+		return err
+	}
+	r.Obj.Status.Adopted = all.status()
+	if found := r.Obj.Status.Adopted; found != nil {
+		r.Told(func() {
+			r.Event(corev1.EventTypeWarning, "Adopted", "the adopted Namespace %q holds %d objects and labels that guardrails do not cover; "+
+				"they were left alone, review them: %s", ns.Name, found.Count, describe(found))
+		})
+	}
+	return nil
+}
+
+// foreign describes what is in a Namespace beside the guardrails.
+func (r *run) foreign(ctx context.Context, ns *corev1.Namespace) (findings, error) {
+	bound, rest := bindings{}, findings{}
+	err := errors.Join(
+		each(ctx, r, &rbacv1.RoleBindingList{}, bound.add),
+		each(ctx, r, &networkingv1.NetworkPolicyList{}, rest.addPolicy),
+	)
+	rest.addLabels(ns)
+	err = errors.Join(err,
+		each(ctx, r, &corev1.ResourceQuotaList{}, func(q *corev1.ResourceQuota) { rest.addQuota(q, string(r.grant.Tier.Name)) }),
+		each(ctx, r, &corev1.LimitRangeList{}, rest.addLimitRange))
+	all := bound.all()
+	all.then(rest)
+	return all, err
+}
+
+// reviewAdministrators records, when the administrators are others than before, which rights were given beside theirs.
+func (r *run) reviewAdministrators(ctx context.Context) error {
+	rb := &rbacv1.RoleBinding{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: r.Obj.Spec.NamespaceName, Name: tenancy.RoleName}, rb)
+	if err != nil {
+		return wrapped("reading the RoleBinding", client.IgnoreNotFound(err))
+	}
+	before, now := r.Obj.Status.Administrators, administrators(r.Obj.Spec)
+	if !sameSubjects(rb.Subjects, now) {
+		return nil // it could not be changed so far
+	}
+	former := removed(before, now)
+	if len(former) == 0 {
+		r.Obj.Status.Administrators = now
+		return nil
+	}
+	found := bindings{former: former}
+	if err := each(ctx, r, &rbacv1.RoleBindingList{}, found.add); err != nil {
+		return err
+	}
+	all := found.all()
+	r.Obj.Status.Administrators, r.Obj.Status.FormerAdministrators = now, all.status()
+	if left := r.Obj.Status.FormerAdministrators; left != nil {
+		r.Told(func() {
+			r.Event(corev1.EventTypeWarning, "AdministratorsChanged", "%d RoleBindings beside %s were left alone, %d of them name a former administrator; "+
+				"delete those that should go: %s", left.Count, tenancy.RoleName, found.named.count, describe(left))
+		})
+	}
+	return nil
+}
+
+const (
+	// pageSize is how many objects of tenants are held at once.
+	pageSize = 20
+	// maxPages is how many such pages are looked at.
+	maxPages = 50
+)
+
+// each calls do for the objects of a list's type in the Namespace that are not being deleted, at most for the first
+// thousand. They are read from the API server, a few at a time: the cache holds the operator's own only, and tenants may
+// make many and large ones.
+func each[O client.Object](ctx context.Context, r *run, empty client.ObjectList, do func(O)) error {
+	next := ""
+	for range maxPages {
+		page := empty.DeepCopyObject().(client.ObjectList)
+		err := r.Live.List(ctx, page, client.InNamespace(r.Obj.Spec.NamespaceName), client.Limit(pageSize), client.Continue(next))
+		if err != nil {
+			return fmt.Errorf("listing what is in the Namespace: %w", err)
+		}
+		_ = meta.EachListItem(page, func(item runtime.Object) error {
+			if o := item.(O); o.GetDeletionTimestamp().IsZero() {
+				do(o)
+			}
+			return nil
+		})
+		if next = page.GetContinue(); next == "" {
+			break
+		}
+	}
+	return nil
+}
+
+// observe puts into the status what the quota reports.
+func (r *run) observe(ctx context.Context) (engine.Outcome, error) {
+	rq := &corev1.ResourceQuota{}
+	name := r.Obj.Spec.NamespaceName
+	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: name, Name: string(r.grant.Tier.Name)}, rq); err != nil {
+		return engine.Outcome{}, fmt.Errorf("reading the ResourceQuota: %w", err)
+	}
+	r.Obj.Status.Quota = nil
+	if len(rq.Status.Hard) > 0 {
+		r.Obj.Status.Quota = &v1alpha1.QuotaStatus{Hard: rq.Status.Hard, Used: rq.Status.Used}
+	}
+	return r.inPlace(), nil
+}
+
+// inPlace is the outcome when all is as wanted. That billing does not know of a former owner's end hinders nothing, but
+// has to be seen.
+func (r *run) inPlace() engine.Outcome {
+	message := fmt.Sprintf("the Namespace %q and its guardrails are in place", r.Obj.Spec.NamespaceName)
+	if len(r.unreported) == 0 {
+		return engine.Done().Saying(message)
+	}
+	former := r.unreported[0]
+	message += fmt.Sprintf(". Billing does not know yet that the former AcmeNamespace %s (UID %s) is gone", former.Name, former.UID)
+	if more := len(r.unreported) - 1; more > 0 {
+		message += fmt.Sprintf(", nor %d more", more)
+	}
+	if r.unreportedWhy != "" {
+		message += ": " + r.unreportedWhy
+	}
+	message += fmt.Sprintf(". It is reported again at least every %s; to drop the report, set the annotation %s: \"true\"",
+		r.RetryMax, tenancy.AnnotationSkipBilling)
+	return engine.DoneUntil(r.RetryMax).Because(tenancy.ReasonReleaseUnreported).Saying(message)
+}

@@ -1,0 +1,229 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package acmenamespace
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+	"github.com/acme/platform-operator/internal/tenancy"
+)
+
+const (
+	// maxFindings is how many findings the status describes.
+	maxFindings = 10
+	// maxFinding is the longest description of one; names and subjects are the tenants' own.
+	maxFinding = 200
+	// maxSubjects is how many subjects of a RoleBinding a description names.
+	maxSubjects = 3
+)
+
+// findings collects what the operator leaves alone: all of it counted, the first of it described.
+type findings struct {
+	count int32
+	items []string
+}
+
+func (f *findings) add(format string, args ...any) {
+	f.count++
+	if len(f.items) < maxFindings {
+		f.items = append(f.items, shortened(fmt.Sprintf(format, args...)))
+	}
+}
+
+// then appends further findings.
+func (f *findings) then(more findings) {
+	f.count += more.count
+	f.items = append(f.items, more.items[:min(len(more.items), maxFindings-len(f.items))]...)
+}
+
+// status is what the status shows; nil when there is nothing.
+func (f *findings) status() *v1alpha1.Findings {
+	if f.count == 0 {
+		return nil
+	}
+	return &v1alpha1.Findings{Count: f.count, Items: f.items}
+}
+
+// describe is what an event says about findings.
+func describe(f *v1alpha1.Findings) string {
+	text := strings.Join(f.Items, "; ")
+	if more := int(f.Count) - len(f.Items); more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
+}
+
+func shortened(text string) string {
+	if len(text) <= maxFinding {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxFinding], "") + "…"
+}
+
+// bindings describes the RoleBindings beside the operator's own; those that name one of the former
+// administrators are counted apart.
+type bindings struct {
+	former       []string
+	named, other findings
+}
+
+// add takes in one RoleBinding.
+func (b *bindings) add(rb *rbacv1.RoleBinding) {
+	if rb.Name == tenancy.RoleName {
+		return
+	}
+	into, note := &b.other, ""
+	if slices.ContainsFunc(rb.Subjects, func(s rbacv1.Subject) bool { return slices.Contains(b.former, subjectName(s)) }) {
+		into, note = &b.named, ", a former administrator among them"
+	}
+	into.add("RoleBinding %q gives %s %q to %s%s", rb.Name, rb.RoleRef.Kind, clipped(rb.RoleRef.Name), subjects(rb.Subjects, b.former), note)
+}
+
+// all is what was found, with what concerns former administrators first.
+func (b *bindings) all() findings {
+	all := b.named
+	all.items = slices.Clone(all.items)
+	all.then(b.other)
+	return all
+}
+
+// subjects describes the subjects of a RoleBinding, former administrators first.
+func subjects(list []rbacv1.Subject, former []string) string {
+	if len(list) == 0 {
+		return "nobody"
+	}
+	list = slices.Clone(list)
+	isFormer := func(s rbacv1.Subject) int {
+		if slices.Contains(former, subjectName(s)) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(list, func(a, b rbacv1.Subject) int { return cmp.Compare(isFormer(a), isFormer(b)) })
+	var out []string
+	for _, s := range list[:min(len(list), maxSubjects)] {
+		name := s.Name
+		if s.Namespace != "" {
+			name = s.Namespace + "/" + name
+		}
+		out = append(out, fmt.Sprintf("%s %q", s.Kind, clipped(name)))
+	}
+	if more := len(list) - maxSubjects; more > 0 {
+		out = append(out, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(out, ", ")
+}
+
+// clipped keeps one name from taking all the room.
+func clipped(name string) string {
+	if len(name) <= maxFinding/4 {
+		return name
+	}
+	return strings.ToValidUTF8(name[:maxFinding/4], "") + "…"
+}
+
+// subjectName is what status.administrators calls a subject.
+func subjectName(s rbacv1.Subject) string { return s.Kind + " " + s.Name }
+
+// administrators are the subjects that the spec asks for, as the status shows them.
+func administrators(spec v1alpha1.AcmeNamespaceSpec) []string {
+	all := []string{rbacv1.UserKind + " " + spec.AdminUsername}
+	for _, g := range spec.AdminGroups {
+		all = append(all, rbacv1.GroupKind+" "+g)
+	}
+	return all
+}
+
+// sameSubjects tells whether a RoleBinding has exactly these administrators.
+func sameSubjects(have []rbacv1.Subject, want []string) bool {
+	var names []string
+	for _, s := range have {
+		names = append(names, subjectName(s))
+	}
+	return slices.Equal(names, want)
+}
+
+// removed are those who were administrators and are none any more.
+func removed(before, now []string) []string {
+	return slices.DeleteFunc(slices.Clone(before), func(s string) bool { return slices.Contains(now, s) })
+}
+
+// addPolicy describes a NetworkPolicy that is not the operator's and opens the namespace to everybody.
+func (f *findings) addPolicy(p *networkingv1.NetworkPolicy) {
+	if p.Name == networkPolicyName {
+		return
+	}
+	in := slices.ContainsFunc(p.Spec.Ingress, func(r networkingv1.NetworkPolicyIngressRule) bool { return anyPeer(r.From) })
+	out := slices.ContainsFunc(p.Spec.Egress, func(r networkingv1.NetworkPolicyEgressRule) bool { return anyPeer(r.To) })
+	switch {
+	case in && out:
+		f.add("NetworkPolicy %q lets traffic in from anywhere, and out to anywhere", p.Name)
+	case in:
+		f.add("NetworkPolicy %q lets traffic in from anywhere", p.Name)
+	case out:
+		f.add("NetworkPolicy %q lets traffic out to anywhere", p.Name)
+	}
+}
+
+// anyPeer tells whether a list of peers holds everybody, or every pod of the cluster.
+func anyPeer(peers []networkingv1.NetworkPolicyPeer) bool {
+	return len(peers) == 0 || slices.ContainsFunc(peers, func(p networkingv1.NetworkPolicyPeer) bool {
+		if p.IPBlock != nil {
+			return strings.HasSuffix(p.IPBlock.CIDR, "/0")
+		}
+		return everything(p.NamespaceSelector) && (p.PodSelector == nil || everything(p.PodSelector))
+	})
+}
+
+func everything(s *metav1.LabelSelector) bool {
+	return s != nil && len(s.MatchLabels) == 0 && len(s.MatchExpressions) == 0
+}
+
+// addQuota describes a ResourceQuota that is not the operator's.
+func (f *findings) addQuota(q *corev1.ResourceQuota, own string) {
+	if q.Name != own {
+		f.add("ResourceQuota %q limits the namespace as well", q.Name)
+	}
+}
+
+// addLimitRange describes a LimitRange that is not the operator's.
+func (f *findings) addLimitRange(l *corev1.LimitRange) {
+	if l.Name != limitRangeName {
+		f.add("LimitRange %q sets defaults and limits as well", l.Name)
+	}
+}
+
+// addLabels describes the labels of a Namespace that weaken guardrails or look as if they were some, and that the
+// operator does not set.
+func (f *findings) addLabels(ns *corev1.Namespace) {
+	for _, key := range slices.Sorted(maps.Keys(ns.Labels)) {
+		isSecurity := strings.HasPrefix(key, podSecurityPrefix) && key != podSecurityLabel
+		if isSecurity || key == tenancy.LabelReachesTenants {
+			f.add("the Namespace's label %s is %q", key, ns.Labels[key])
+		}
+	}
+}

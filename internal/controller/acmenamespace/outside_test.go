@@ -1,0 +1,146 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package acmenamespace_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+	"github.com/acme/platform-operator/internal/external/billing"
+	"github.com/acme/platform-operator/internal/operator"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
+)
+
+// abyss is an outside that takes every question and answers none, until it is opened.
+type abyss struct {
+	open chan struct{}
+
+	mu     sync.Mutex
+	within int
+	ended  int
+}
+
+func newAbyss() *abyss { return &abyss{open: make(chan struct{})} }
+
+// fall waits until the outside answers or the asker gives up.
+func (a *abyss) fall(ctx context.Context) error {
+	a.count(1, 0)
+	defer a.count(-1, 1)
+	select {
+	case <-a.open:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (a *abyss) count(within, ended int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.within += within
+	a.ended += ended
+}
+
+// Within is how many questions hang. It fails once one has ended: then whatever was measured meanwhile proves nothing.
+func (a *abyss) Within(g Gomega) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	g.Expect(a.ended).To(BeZero(), "a question has ended")
+	return a.within
+}
+
+// Released implements billing.Ledger.
+func (a *abyss) Released(ctx context.Context, _ billing.Release) error { return a.fall(ctx) }
+
+// Lookup implements identity.Directory.
+func (a *abyss) Lookup(ctx context.Context, _ string) (bool, error) { return true, a.fall(ctx) }
+
+// crowd is how many objects wait for the outside; there are two workers.
+const crowd = 30
+
+var _ = Describe("While the outside takes questions and answers none", Ordered, ContinueOnFailure, func() {
+	const twoWorkers = "acmeNamespace: {maxConcurrentReconciles: 2, billing: {retryMax: 1s}}"
+
+	It("billing holds up nothing but what is to be reported to it", func() {
+		hanging := newAbyss()
+		StartOperator(Configured(twoWorkers), func(o *operator.Options) { o.Ledger = hanging })
+		var leaving []*v1alpha1.AcmeNamespace
+		for i := range crowd {
+			n := team(fmt.Sprintf("abyss-%d", i), retained)
+			Create(n)
+			leaving = append(leaving, n)
+		}
+		for _, n := range leaving {
+			AwaitReady(n)
+		}
+		for _, n := range leaving {
+			Remove(n)
+		}
+		for _, n := range leaving {
+			Eventually(Condition(n, "BillingReleased")).Should(Equal("False BillingPending"))
+		}
+		Expect(Message(leaving[0], "BillingReleased")).To(Equal("waiting for billing to confirm that it knows of the release"))
+		Eventually(hanging.Within).Should(BeNumerically(">", 1))
+
+		By("new ones, and the end of one that billing need not know of")
+		for i := range 3 {
+			created(team(fmt.Sprintf("abyss-new-%d", i)))
+		}
+		skipped := leaving[crowd-1]
+		Change(skipped, skipBilling)
+		Eventually(Gone(skipped)).Should(Succeed())
+		Expect(hanging.Within(Default)).To(BeNumerically(">", 1), "they hang as before")
+		Expect(hanging.Within(Default)).To(BeNumerically("<", crowd), "and are bounded")
+
+		close(hanging.open)
+		for _, n := range leaving {
+			Eventually(Gone(n)).Should(Succeed())
+		}
+	})
+
+	It("the identity provider holds up nothing but those whom it is asked for", func() {
+		hanging := newAbyss()
+		StartOperator(Configured(twoWorkers), func(o *operator.Options) { o.Directory = hanging })
+		var coming []*v1alpha1.AcmeNamespace
+		for i := range crowd {
+			n := team(fmt.Sprintf("unknown-%d", i), asked(fmt.Sprintf("user-%d", i)), retained)
+			Create(n)
+			coming = append(coming, n)
+		}
+		for _, n := range coming {
+			Eventually(Condition(n, "AdminVerified")).Should(Equal("False IdentityPending"))
+		}
+		Expect(Message(coming[0], "AdminVerified")).To(Equal("waiting for the identity provider to say whether it knows the user"))
+		Expect(Gone(bareNamespace(coming[0].Spec.NamespaceName))()).To(Succeed(), "nothing is made before it has answered")
+
+		By("one of a service account, and the end of one")
+		created(team("unknown-robot", asked("system:serviceaccount:ci:deployer")))
+		Remove(coming[0])
+		Eventually(Gone(coming[0])).Should(Succeed())
+		Expect(hanging.Within(Default)).To(BeNumerically(">", 1), "they hang as before")
+
+		close(hanging.open)
+		for _, n := range coming[1:] {
+			AwaitReady(n)
+		}
+	})
+})

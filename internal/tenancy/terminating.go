@@ -1,0 +1,55 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package tenancy
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// maxHindrance bounds what is repeated of one condition: it names finalizers, which tenants choose.
+const maxHindrance = 1024
+
+// Hindrances says what keeps a Namespace that is being deleted, in the words of its own conditions: each is True while
+// there is something in the way. It is empty while nothing is known, and else begins with a full stop.
+func Hindrances(ns *corev1.Namespace) string {
+	var b strings.Builder
+	stuck := len(ns.Finalizers) > 0
+	for _, c := range ns.Status.Conditions {
+		if c.Status != corev1.ConditionTrue {
+			continue
+		}
+		stuck = stuck || c.Type == corev1.NamespaceFinalizersRemaining
+		fmt.Fprintf(&b, ". %s: %s", c.Type, clip(strings.TrimSuffix(c.Message, ".")))
+	}
+	if len(ns.Finalizers) > 0 {
+		fmt.Fprintf(&b, ". The Namespace itself has the finalizers %s", clip(strings.Join(ns.Finalizers, ", ")))
+	}
+	if stuck {
+		b.WriteString(". A finalizer is removed by the controller that set it; if that is gone, remove it from the object by hand")
+	}
+	return b.String()
+}
+
+func clip(text string) string {
+	if len(text) <= maxHindrance {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxHindrance], "") + "…"
+}
