@@ -118,8 +118,10 @@ func TestTroubles(t *testing.T) {
 		{reason: "a wait", outs: []Outcome{wait}, want: "ChildTerminating", msg: "y is leaving"},
 		{reason: "a block is worse than a wait", outs: []Outcome{wait, block}, want: "NameTaken", msg: "x is taken; y is leaving"},
 		{reason: "the same twice is said once", outs: []Outcome{wait, wait}, want: "ChildTerminating", msg: "y is leaving"},
-		{reason: "an error is worse than both", outs: []Outcome{wait, block}, errs: []error{broken}, wantError: true, want: "Error",
-			msg: "disk on fire; y is leaving; x is taken"},
+		{
+			reason: "an error is worse than both", outs: []Outcome{wait, block}, errs: []error{broken}, wantError: true, want: "Error",
+			msg: "disk on fire; y is leaving; x is taken",
+		},
 		{reason: "a lost race alone is one", outs: []Outcome{block}, errs: []error{race}, wantError: true, lost: true},
 		{reason: "a lost race hides no error", errs: []error{race, broken}, wantError: true, want: "Error", msg: "disk on fire"},
 		{reason: "an error hides no other", errs: []error{broken, stuck}, wantError: true, want: "Error", msg: "disk on fire; lid is stuck"},

@@ -162,7 +162,7 @@ func Register[T Object](mgr ctrl.Manager, prototype T, cfg Config[T], kind Kind[
 		client:   mgr.GetClient(),
 		live:     mgr.GetAPIReader(),
 		recorder: mgr.GetEventRecorder(cfg.Name),
-		outside:  newOutside(cfg.OutsideWorkers, cfg.OutsideTimeout, cfg.Waker.Wake),
+		outside:  newOutside(cfg.OutsideWorkers, cfg.OutsideTimeout, cfg.Clock, cfg.Waker.Wake),
 	}
 	if err := mgr.Add(r.outside); err != nil {
 		return fmt.Errorf("adding the questions of %s to the outside: %w", r.Name, err)

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -54,6 +55,7 @@ const repliesKept = time.Hour
 type outside struct {
 	workers int // for each topic
 	timeout time.Duration
+	clock   clock.PassiveClock
 	wake    func(context.Context, client.ObjectKey)
 
 	mu        sync.Mutex
@@ -88,9 +90,9 @@ type reply struct {
 	err   error
 }
 
-func newOutside(workers int, timeout time.Duration, wake func(context.Context, client.ObjectKey)) *outside {
+func newOutside(workers int, timeout time.Duration, c clock.PassiveClock, wake func(context.Context, client.ObjectKey)) *outside {
 	return &outside{
-		workers: workers, timeout: timeout, wake: wake,
+		workers: workers, timeout: timeout, clock: c, wake: wake,
 		inquiries: map[question]*inquiry{}, waiting: map[string][]*inquiry{}, working: map[string]int{},
 	}
 }
@@ -185,12 +187,12 @@ func (o *outside) answered(i *inquiry, r reply) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	i.cancel()
-	i.reply, i.at = r, time.Now()
+	i.reply, i.at = r, o.clock.Now()
 	if i.unwanted {
 		delete(o.inquiries, i.question)
 	}
 	maps.DeleteFunc(o.inquiries, func(_ question, each *inquiry) bool {
-		return !each.at.IsZero() && time.Since(each.at) > repliesKept
+		return !each.at.IsZero() && o.clock.Since(each.at) > repliesKept
 	})
 	o.working[i.topic]--
 	o.employ(i.topic)

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -33,7 +34,7 @@ import (
 func asking(t *testing.T, workers int, test func(t *testing.T, o *outside, woken *atomic.Int32)) {
 	synctest.Test(t, func(t *testing.T) {
 		var woken atomic.Int32
-		o := newOutside(workers, 20*time.Second, func(context.Context, client.ObjectKey) { woken.Add(1) })
+		o := newOutside(workers, 20*time.Second, clock.RealClock{}, func(context.Context, client.ObjectKey) { woken.Add(1) })
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- o.Start(ctx) }()
@@ -52,6 +53,9 @@ func about(uid string) question { return question{types.UID(uid), "billing"} }
 func says(value any, err error) func(context.Context) (any, error) {
 	return func(context.Context) (any, error) { return value, err }
 }
+
+// pass lets time pass, which in a bubble takes none.
+func pass(d time.Duration) { <-time.After(d) }
 
 func hangs(ctx context.Context) (any, error) {
 	<-ctx.Done()
@@ -84,13 +88,13 @@ func TestAQuestionIsAskedOnceAndItsAnswerKept(t *testing.T) {
 		var asked atomic.Int32
 		slowly := func(context.Context) (any, error) {
 			asked.Add(1)
-			time.Sleep(time.Second)
+			pass(time.Second)
 			return "yes", nil
 		}
 		for range 5 {
 			expect(t, "before the answer", o.settled("u", 1, slowly), "pending")
 		}
-		time.Sleep(10 * time.Minute)
+		pass(10 * time.Minute)
 		if asked.Load() != 1 || woken.Load() != 1 {
 			t.Errorf("asked %d times, woken %d times", asked.Load(), woken.Load())
 		}
@@ -121,7 +125,7 @@ func TestHungQuestionsTakeTheirOwnWorkersOnly(t *testing.T) {
 		if most.Load() != 4 {
 			t.Errorf("%d questions at once, want 4", most.Load())
 		}
-		time.Sleep(8*20*time.Second + time.Second)
+		pass(8*20*time.Second + time.Second)
 		if woken.Load() != 31 {
 			t.Errorf("%d were woken", woken.Load())
 		}
@@ -129,7 +133,7 @@ func TestHungQuestionsTakeTheirOwnWorkersOnly(t *testing.T) {
 		for i := 1; i < 30; i++ {
 			o.settled(fmt.Sprint("u", i), 1, counted)
 		}
-		time.Sleep(repliesKept + time.Minute)
+		pass(repliesKept + time.Minute)
 		o.settled("last", 1, says(nil, nil))
 		if len(o.inquiries) != 1 {
 			t.Errorf("%d replies are kept of objects that are gone", len(o.inquiries))
@@ -148,14 +152,14 @@ func TestAnAnswerOfAnotherGenerationIsNotGiven(t *testing.T) {
 		expect(t, "not that of the old spec", o.settled("e", 2, says("up", nil)), "pending")
 		expect(t, "for the new spec", o.settled("e", 2, nil), "up")
 
-		deaf := func(context.Context) (any, error) { time.Sleep(time.Second); return "old", nil }
+		deaf := func(context.Context) (any, error) { pass(time.Second); return "old", nil }
 		expect(t, "one that is being asked", o.settled("v", 1, deaf), "pending")
 		expect(t, "one that waits for a worker", o.settled("w", 1, says("old", nil)), "pending")
 		expect(t, "one that waits for a worker", o.settled("w", 2, says("new", nil)), "pending")
 		for range 3 {
 			expect(t, "only one at a time", o.settled("v", 2, says("new", nil)), "pending")
 		}
-		time.Sleep(time.Second)
+		pass(time.Second)
 		synctest.Wait()
 		expect(t, "one that waited for a worker", o.settled("w", 2, nil), "new")
 		expect(t, "nothing is left of the old one", o.settled("v", 2, says("new", nil)), "pending")
@@ -166,14 +170,14 @@ func TestAnAnswerOfAnotherGenerationIsNotGiven(t *testing.T) {
 func TestAnErrorIsGivenAgainUntilTheNextAnswer(t *testing.T) {
 	asking(t, 1, func(t *testing.T, o *outside, _ *atomic.Int32) {
 		soon := func(value any, err error) func(context.Context) (any, error) {
-			return func(context.Context) (any, error) { time.Sleep(time.Second); return value, err }
+			return func(context.Context) (any, error) { pass(time.Second); return value, err }
 		}
 		expect(t, "first", o.settled("u", 1, soon(nil, errors.New("down"))), "pending")
-		time.Sleep(2 * time.Second)
+		pass(2 * time.Second)
 		expect(t, "collected", o.settled("u", 1, nil), "down")
 		expect(t, "while it is asked again", o.settled("u", 1, soon("up", nil)), "down")
 		expect(t, "while it is asked again", o.settled("u", 1, nil), "down")
-		time.Sleep(2 * time.Second)
+		pass(2 * time.Second)
 		expect(t, "after that", o.settled("u", 1, nil), "up")
 
 		expect(t, "a panic", o.settled("p", 1, func(context.Context) (any, error) { panic("at the disco") }), "pending")
@@ -191,7 +195,7 @@ func TestTheOutsideEndsWithTheManager(t *testing.T) {
 		t.Error("a question was asked after the end")
 	}
 	synctest.Test(t, func(t *testing.T) { // What is asked before the start is asked then.
-		o := newOutside(1, time.Second, func(context.Context, client.ObjectKey) {})
+		o := newOutside(1, time.Second, clock.RealClock{}, func(context.Context, client.ObjectKey) {})
 		expect(t, "before the start", o.settled("u", 1, says("yes", nil)), "pending")
 		expect(t, "before the start", o.settled("u", 1, nil), "pending")
 		ctx, stop := context.WithCancel(t.Context())
@@ -200,7 +204,7 @@ func TestTheOutsideEndsWithTheManager(t *testing.T) {
 		expect(t, "after the end", o.settled("u", 1, nil), "pending")
 
 		ctx, stop = context.WithCancel(t.Context())
-		o = newOutside(1, time.Second, func(context.Context, client.ObjectKey) {})
+		o = newOutside(1, time.Second, clock.RealClock{}, func(context.Context, client.ObjectKey) {})
 		o.settled("u", 1, says("yes", nil))
 		ended := make(chan error)
 		go func() { ended <- o.Start(ctx) }()

@@ -56,6 +56,16 @@ func (f forger) copyOf(o client.Object, ns, name string) client.Object {
 	return fake
 }
 
+// settledRuns is how many runs there were once there are no more.
+func settledRuns(runs func() int) (n int) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		n = runs()
+		g.Consistently(runs).Should(Equal(n))
+	}).Should(Succeed())
+	return n
+}
+
 // untouched expects that nobody changes or deletes an object while the owner runs.
 func untouched(owner engine.Object, fakes ...client.Object) {
 	GinkgoHelper()
@@ -84,7 +94,7 @@ var _ = Describe("Proof", func() {
 		Eventually(hard(w.Namespace, "q", "pods")).Should(Equal("3"))
 		AwaitReady(w)
 		original := liveQuota(w.Namespace, "q")
-		runs := kind.Runs()
+		runs := settledRuns(kind.Runs)
 		r.Forget()
 
 		fake := forger{"platform-operator-widget"}.copyOf(original, Namespace(), "copy")
@@ -215,7 +225,7 @@ var _ = Describe("Proof", func() {
 				forge.copyOf(q, elsewhere, "q"), forge.copyOf(q, ns, "forged"),
 				forge.copyOf(&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Labels: q.Labels, Annotations: q.Annotations}}, elsewhere, "r"),
 			}
-			runs := kind.Runs()
+			runs := settledRuns(kind.Runs)
 			for _, fake := range fakes {
 				Patch(fake, `{"metadata":{"annotations":{"x":"y"}}}`)
 			}
@@ -285,7 +295,6 @@ var _ = Describe("Release and Reclaim", func() {
 
 		var order []string
 		act = func(ctx context.Context, s engine.Scope[*Gadget]) error {
-			order = nil
 			if err := s.Release(ctx, stray, note); err != nil {
 				return err
 			}
@@ -318,6 +327,37 @@ var _ = Describe("Release and Reclaim", func() {
 	})
 })
 
+var _ = Describe("What holds data", func() {
+	It("is deleted by the end of its owner, and by nothing else", func() {
+		data := func(w *Widget) *corev1.PersistentVolumeClaim {
+			return live(&corev1.PersistentVolumeClaim{}, w.Namespace, "data")
+		}
+		discard := func(s engine.Scope[*Widget]) engine.Step {
+			return engine.Step{Condition: "Discarded", Run: func(ctx context.Context) (engine.Outcome, error) {
+				return engine.Done(), s.EachOwned(ctx, func(o client.Object) error {
+					return s.Discard(ctx, o, metav1.DeletePropagationBackground)
+				})
+			}}
+		}
+		compose := composing()
+		kind := finalizing[*Widget]{
+			func(s engine.Scope[*Widget]) []engine.Step { return append(compose.Steps(s), discard(s)) },
+			func(s engine.Scope[*Widget]) []engine.Step { return []engine.Step{discard(s)} },
+		}
+		start(widgets(kind, engine.Config[*Widget]{Keeps: kept, RetryMax: time.Second}))
+		w := widget()
+		compose.set(claim(w.Namespace, "data"))
+		Poke(w)
+		Eventually(Ready(w)).Should(Equal("False Error"))
+		Expect(Message(w, "Discarded")).To(ContainSubstring("it holds data, which only the deletion of its owner may delete"))
+		Expect(data(w).DeletionTimestamp).To(BeNil())
+		Patch(data(w), `{"metadata":{"finalizers":null}}`)
+		Remove(w)
+		Eventually(Gone(w)).Should(Succeed())
+		Eventually(Gone(&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data", Namespace: w.Namespace}})).Should(Succeed())
+	})
+})
+
 var _ = Describe("A finalizer that was taken off", func() {
 	It("is put back at once, and that wakes nobody up", func() {
 		steps, _, kind := holding()
@@ -325,7 +365,7 @@ var _ = Describe("A finalizer that was taken off", func() {
 		w := widget()
 		AwaitReady(w)
 		r.Forget()
-		runs := steps.Runs()
+		runs := settledRuns(steps.Runs)
 		Patch(w, `{"metadata":{"finalizers":null}}`)
 		Eventually(func() []string { _ = Reload(w); return w.Finalizers }).WithTimeout(time.Second).Should(Equal([]string{finalizer}))
 		Consistently(r.Writes).Should(Equal([]string{"PATCH widgets/w"}))
