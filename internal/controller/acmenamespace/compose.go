@@ -133,7 +133,7 @@ func wrapped(doing string, err error) error {
 }
 
 // review records what the Namespace holds beside the guardrails, once when it becomes this object's and once whenever
-// the administrators change, and removes the note of who has left it.
+// the administrators change, and removes notes that are void now.
 func (r *run) review(ctx context.Context) error {
 	ns, err := r.namespace(ctx)
 	if err != nil || ns == nil || !r.Owned(ns) {
@@ -145,8 +145,12 @@ func (r *run) review(ctx context.Context) error {
 		}
 		r.Obj.Status.NamespaceUID = ns.UID
 	}
-	_, forgotten := r.forget(ctx, ns, tenancy.AnnotationReleasedBy)
-	return errors.Join(r.reviewAdministrators(ctx), forgotten)
+	void := []string{tenancy.AnnotationReleasedBy}
+	if len(r.unreported) == 0 {
+		void = append(void, tenancy.AnnotationUnreported) // by whomever it was written
+	}
+	_, err = r.forget(ctx, ns, void...)
+	return errors.Join(r.reviewAdministrators(ctx), err)
 }
 
 // reviewNamespace records what a Namespace holds that was not made in this run.

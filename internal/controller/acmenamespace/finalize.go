@@ -170,13 +170,15 @@ func (r *run) retain(ctx context.Context, ns *corev1.Namespace) error {
 	return r.Release(ctx, ns, map[string]string{tenancy.AnnotationReleasedBy: r.Obj.Name})
 }
 
-// forget removes an annotation from the Namespace, and gives the Namespace as it is then.
-func (r *run) forget(ctx context.Context, ns *corev1.Namespace, key string) (*corev1.Namespace, error) {
-	if _, found := ns.Annotations[key]; !found {
+// forget removes annotations from the Namespace, and gives the Namespace as it is then.
+func (r *run) forget(ctx context.Context, ns *corev1.Namespace, keys ...string) (*corev1.Namespace, error) {
+	after := ns.DeepCopy()
+	for _, key := range keys {
+		delete(after.Annotations, key)
+	}
+	if len(after.Annotations) == len(ns.Annotations) {
 		return ns, nil
 	}
-	after := ns.DeepCopy()
-	delete(after.Annotations, key)
 	err := r.Client.Patch(ctx, after, client.MergeFrom(ns))
-	return after, wrapped("removing the annotation "+key, client.IgnoreNotFound(err))
+	return after, wrapped(fmt.Sprintf("removing the annotations %v", keys), client.IgnoreNotFound(err))
 }
