@@ -120,10 +120,14 @@ func TestEdits(t *testing.T) {
 		{"resumed after half a year", "2027-09-01 12:45:10", suspended, func(c *v1alpha1.CronTab) { c.Spec.Suspend = false }, "until 12:45:10"},
 		{"suspended with a queue", "12:45:10", queue(time.Date(2027, 3, 1, 12, 10, 0, 0, time.UTC)), suspended, "skip 1210, until 12:45:10"},
 		{"a jitter that is removed", "12:45:10", jitter(24 * time.Hour), func(c *v1alpha1.CronTab) { c.Spec.Jitter = nil }, "until 12:45:10"},
-		{"a jitter that is removed, with runs waiting", "12:45:10", both(jitter(24*time.Hour), queue(time.Date(2027, 3, 1, 12, 10, 0, 0, time.UTC))),
-			func(c *v1alpha1.CronTab) { c.Spec.Jitter = nil }, "skip 1210, until 12:45:10"},
-		{"a jitter that becomes shorter: what is due later is run", "12:45:10", jitter(24 * time.Hour), jitter(20 * time.Minute),
-			"until " + instant(t, "12:45:10").Add(-short).Format("15:04:05")},
+		{
+			"a jitter that is removed, with runs waiting", "12:45:10", both(jitter(24*time.Hour), queue(time.Date(2027, 3, 1, 12, 10, 0, 0, time.UTC))),
+			func(c *v1alpha1.CronTab) { c.Spec.Jitter = nil }, "skip 1210, until 12:45:10",
+		},
+		{
+			"a jitter that becomes shorter: what is due later is run", "12:45:10", jitter(24 * time.Hour), jitter(20 * time.Minute),
+			"until " + instant(t, "12:45:10").Add(-short).Format("15:04:05"),
+		},
 		{"what was run already is not run again", "12:12:10", jitter(24 * time.Hour), jitter(2 * time.Hour), "until 12:10:00"},
 		{"a jitter that is added only delays", "12:45:10", nil, jitter(2 * time.Hour), "until 12:10:00"},
 		{"another image", "12:45:10", nil, func(c *v1alpha1.CronTab) { c.Spec.Image = "x" }, "start 1240, missed 2, until 12:40:00"},
