@@ -52,6 +52,16 @@ const (
 	maxMoment   = 35
 )
 
+// boundObject sets bounds in the schema of an object.
+func boundObject(s *apiextensionsv1.JSONSchemaProps) {
+	for name, p := range s.Properties {
+		if !isMeta(name) {
+			bound("."+name, &p)
+			s.Properties[name] = p
+		}
+	}
+}
+
 // bound sets bounds in a schema and in all that it contains. The path names properties, with "[]" for the elements of a
 // list and "{}" for the values of a map.
 func bound(path string, s *apiextensionsv1.JSONSchemaProps) {
@@ -68,19 +78,22 @@ func bound(path string, s *apiextensionsv1.JSONSchemaProps) {
 	case s.Type == "array":
 		limit(&s.MaxItems, choose(path, maxItems, maxItemsOfStatus))
 		bound(path+"[]", s.Items.Schema)
-	case s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil:
-		limit(&s.MaxProperties, choose(path, maxItems, maxItemsOfStatus))
-		if isQuantity(s.AdditionalProperties.Schema) && !isStatus(path) {
-			s.XValidations = append(s.XValidations, resourceNames)
-		}
-		bound(path+"{}", s.AdditionalProperties.Schema)
+	case s.AdditionalProperties != nil:
+		boundMap(path, s)
 	}
 	for name, p := range s.Properties {
-		if path != "" || !isMeta(name) {
-			bound(path+"."+name, &p)
-			s.Properties[name] = p
-		}
+		bound(path+"."+name, &p)
+		s.Properties[name] = p
 	}
+}
+
+func boundMap(path string, s *apiextensionsv1.JSONSchemaProps) {
+	limit(&s.MaxProperties, choose(path, maxItems, maxItemsOfStatus))
+	values := s.AdditionalProperties.Schema
+	if isQuantity(values) && !isStatus(path) {
+		s.XValidations = append(s.XValidations, resourceNames)
+	}
+	bound(path+"{}", values)
 }
 
 // isMeta tells whether a property at the top is one that the API server checks by itself.
