@@ -76,6 +76,7 @@ func walk(t reflect.Type, value any, path string, judge leaf) error {
 			return walkStruct(t, v, path, judge)
 		case reflect.Map:
 			return walkMap(t, v, path, judge)
+		default: // the decoder says that it does not fit
 		}
 	case []any:
 		if t.Kind() == reflect.Slice {
