@@ -45,10 +45,22 @@ const (
 	duration    = `^([0-9]+(\.[0-9]+)?(h|m|s|ms))+$`
 	maxDuration = 32
 	// moment is RFC 3339, which the API server checks less strictly than Go's parser.
-	moment      = `^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
-	microMoment = `^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{6}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
+	moment      = `^` + date + clock + `:[0-5][0-9](\.[0-9]{1,9})?(Z|[+-]` + clock + `)$`
+	microMoment = `^` + date + clock + `:[0-5][0-9]\.[0-9]{6}(Z|[+-]` + clock + `)$`
+	date        = `[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T`
+	clock       = `([01][0-9]|2[0-3]):[0-5][0-9]`
 	maxMoment   = 35
 )
+
+// boundObject sets bounds in the schema of an object.
+func boundObject(s *apiextensionsv1.JSONSchemaProps) {
+	for name, p := range s.Properties {
+		if !isMeta(name) {
+			bound("."+name, &p)
+			s.Properties[name] = p
+		}
+	}
+}
 
 // bound sets bounds in a schema and in all that it contains. The path names properties, with "[]" for the elements of a
 // list and "{}" for the values of a map.
@@ -66,19 +78,22 @@ func bound(path string, s *apiextensionsv1.JSONSchemaProps) {
 	case s.Type == "array":
 		limit(&s.MaxItems, choose(path, maxItems, maxItemsOfStatus))
 		bound(path+"[]", s.Items.Schema)
-	case s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil:
-		limit(&s.MaxProperties, choose(path, maxItems, maxItemsOfStatus))
-		if isQuantity(s.AdditionalProperties.Schema) && !isStatus(path) {
-			s.XValidations = append(s.XValidations, resourceNames)
-		}
-		bound(path+"{}", s.AdditionalProperties.Schema)
+	case s.AdditionalProperties != nil:
+		boundMap(path, s)
 	}
 	for name, p := range s.Properties {
-		if path != "" || !isMeta(name) {
-			bound(path+"."+name, &p)
-			s.Properties[name] = p
-		}
+		bound(path+"."+name, &p)
+		s.Properties[name] = p
 	}
+}
+
+func boundMap(path string, s *apiextensionsv1.JSONSchemaProps) {
+	limit(&s.MaxProperties, choose(path, maxItems, maxItemsOfStatus))
+	values := s.AdditionalProperties.Schema
+	if isQuantity(values) && !isStatus(path) {
+		s.XValidations = append(s.XValidations, resourceNames)
+	}
+	bound(path+"{}", values)
 }
 
 // isMeta tells whether a property at the top is one that the API server checks by itself.

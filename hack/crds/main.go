@@ -86,7 +86,7 @@ func tighten(text []byte) ([]byte, error) {
 		if err := convert(generic, schema); err != nil {
 			return nil, err
 		}
-		bound("", schema)
+		boundObject(schema)
 		if err := convert(schema, &generic); err != nil {
 			return nil, err
 		}

@@ -71,25 +71,34 @@ func walk(t reflect.Type, value any, path string, judge leaf) error {
 	}
 	switch v := value.(type) {
 	case map[string]any:
-		if t.Kind() == reflect.Struct {
+		switch t.Kind() {
+		case reflect.Struct:
 			return walkStruct(t, v, path, judge)
-		}
-		for k, e := range v {
-			if t.Kind() != reflect.Map {
-				break
-			}
-			if err := walk(t.Elem(), e, path+"["+k+"]", judge); err != nil {
-				return err
-			}
+		case reflect.Map:
+			return walkMap(t, v, path, judge)
+		default: // the decoder says that it does not fit
 		}
 	case []any:
-		for i, e := range v {
-			if t.Kind() != reflect.Slice {
-				break
-			}
-			if err := walk(t.Elem(), e, fmt.Sprintf("%s[%d]", path, i), judge); err != nil {
-				return err
-			}
+		if t.Kind() == reflect.Slice {
+			return walkList(t, v, path, judge)
+		}
+	}
+	return nil
+}
+
+func walkMap(t reflect.Type, value map[string]any, path string, judge leaf) error {
+	for k, e := range value {
+		if err := walk(t.Elem(), e, path+"["+k+"]", judge); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func walkList(t reflect.Type, value []any, path string, judge leaf) error {
+	for i, e := range value {
+		if err := walk(t.Elem(), e, fmt.Sprintf("%s[%d]", path, i), judge); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -44,10 +44,14 @@ func TestDecode(t *testing.T) {
 			"an exponent that takes minutes", `{"spec": {"resources": {"requests": {"cpu": "1e-100000000"}}}}`, &batchv1alpha1.CronTab{},
 			`spec.resources.requests[cpu]: "1e-100000000" is no quantity that can be read`,
 		},
-		{"the same in a list", `{"spec": {"env": [{"name": "A", "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu", "divisor": "1E+999999999"}}}]}}`,
-			&batchv1alpha1.CronTab{}, "spec.env[0].valueFrom.resourceFieldRef.divisor"},
-		{"the same behind a pointer", `{"spec": {"template": {"spec": {"volumes": [{"name": "a", "emptyDir": {"sizeLimit": "1e-100000000"}}]}}}}`,
-			&batchv1alpha1.CronTab{}, "spec.template.spec.volumes[0].emptyDir.sizeLimit"},
+		{
+			"the same in a list", `{"spec": {"env": [{"name": "A", "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu", "divisor": "1E+999999999"}}}]}}`,
+			&batchv1alpha1.CronTab{}, "spec.env[0].valueFrom.resourceFieldRef.divisor",
+		},
+		{
+			"the same behind a pointer", `{"spec": {"template": {"spec": {"volumes": [{"name": "a", "emptyDir": {"sizeLimit": "1e-100000000"}}]}}}}`,
+			&batchv1alpha1.CronTab{}, "spec.template.spec.volumes[0].emptyDir.sizeLimit",
+		},
 		{"the same in a tier", `{"spec": {"limitRange": {"max": {"cpu": "1e-100000000"}}}}`, &tenancyv1alpha1.DeploymentTier{}, "spec.limitRange.max[cpu]"},
 		{"the same in a status", `{"status": {"quota": {"used": {"cpu": "1e-100000000"}}}}`, &tenancyv1alpha1.AcmeNamespace{}, "status.quota.used[cpu]"},
 		{"very many digits", `{"spec": {"quota": {"cpu": "` + strings.Repeat("9", 1<<20) + `"}}}`, &tenancyv1alpha1.AcmeNamespace{}, "spec.quota[cpu]"},

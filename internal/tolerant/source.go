@@ -133,6 +133,8 @@ func (s *source) event(e watch.Event) watch.Event {
 		o := s.shell(u)
 		o.SetAnnotations(u.GetAnnotations()) // the API server's: they tell the end of a list
 		return watch.Event{Type: watch.Bookmark, Object: o}
+	default:
+		return e
 	}
 	return watch.Event{Type: watch.Bookmark, Object: s.shell(u)}
 }

@@ -95,7 +95,9 @@ func older(ctx context.Context, all []*kind) {
 				bad++
 			}
 		}
-		Expect(bad == 0).To(Equal(withoutParsers[k.name] != ""), "%s: see withoutParsers", k.name)
+		if withoutParsers[k.name] == "" {
+			Expect(bad).NotTo(BeZero(), "%s: see withoutParsers", k.name)
+		}
 		k.several(1, "g15-next", k.briefly)
 		Eventually(func() float64 { return unreadable(k) }).Should(BeEquivalentTo(bad), k.name)
 	}

@@ -157,10 +157,14 @@ func TestRefused(t *testing.T) {
 		{"a quantity of a hundred digits", `resources: {limits: {cpu: "` + strings.Repeat("9", 100) + `"}}`, "spec.resources.limits.cpu", "Too long"},
 		{"huge pages without a size", `resources: {limits: {hugepages-x: 1}}`, "spec.resources.limits", resourceName},
 		{"a resource that is none", `resources: {limits: {"a b": 1}}`, "spec.resources.limits", resourceName},
-		{"the same in a divisor", `env: [{name: A, valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: "1e-100000000"}}}]`,
-			"spec.env[0].valueFrom.resourceFieldRef.divisor", "should match"},
-		{"the same in a volume", `template: {spec: {volumes: [{name: a, emptyDir: {sizeLimit: "1e-100000000"}}]}}`,
-			"spec.template.spec.volumes[0].emptyDir.sizeLimit", "should match"},
+		{
+			"the same in a divisor", `env: [{name: A, valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: "1e-100000000"}}}]`,
+			"spec.env[0].valueFrom.resourceFieldRef.divisor", "should match",
+		},
+		{
+			"the same in a volume", `template: {spec: {volumes: [{name: a, emptyDir: {sizeLimit: "1e-100000000"}}]}}`,
+			"spec.template.spec.volumes[0].emptyDir.sizeLimit", "should match",
+		},
 		{"a variable that is none", `env: [{name: "A=B"}]`, "spec.env[0].name", "should match"},
 		{"a key that no Secret has", "env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: a/b}}}]", "spec.env[0].valueFrom.secretKeyRef.key", "should match"},
 		{"a Secret that is none", "envFrom: [{secretRef: {name: A b}}]", "spec.envFrom[0].secretRef.name", "should match"},

@@ -115,8 +115,10 @@ func TestTierRules(t *testing.T) {
 		{"the same in a default", `limitRange: {default: {cpu: "1e-100000000"}}`, "spec.limitRange.default.cpu", "should match"},
 		{"huge pages without a size", `quota: {hugepages-: 1}`, "spec.quota", noResource},
 		{"a selector that is none", `network: {isolation: None, fromNamespaces: [{matchLabels: {"a b": c}}]}`, "spec.network.fromNamespaces[0].matchLabels", noKey},
-		{"an unknown operator", `network: {isolation: None, toNamespaces: [{matchExpressions: [{key: a, operator: Like}]}]}`,
-			"spec.network.toNamespaces[0].matchExpressions[0].operator", `supported values: "In", "NotIn", "Exists", "DoesNotExist"`},
+		{
+			"an unknown operator", `network: {isolation: None, toNamespaces: [{matchExpressions: [{key: a, operator: Like}]}]}`,
+			"spec.network.toNamespaces[0].matchExpressions[0].operator", `supported values: "In", "NotIn", "Exists", "DoesNotExist"`,
+		},
 		{"a verb that is none", rule(`""`, "pods", `"get\u009b"`), first + ".verbs[0]", "should match"},
 		{"an unknown level", "podSecurity: strict", "spec.podSecurity", `Unsupported value: "strict": supported values: "privileged", "baseline", "restricted"`},
 		{

@@ -78,12 +78,13 @@ func (g *generator) append(out []rune, re *syntax.Regexp) []rune {
 			out = g.append(out, sub)
 		}
 		return out
+	default:
+		low, high, repeats := bounds(re)
+		for range repeats * g.times(low, high) {
+			out = g.append(out, re.Sub[0])
+		}
+		return out
 	}
-	low, high, repeats := bounds(re)
-	for range repeats * g.times(low, high) {
-		out = g.append(out, re.Sub[0])
-	}
-	return out
 }
 
 // bounds are how often a part may be repeated; repeats is 0 for what takes no room, such as an anchor.
@@ -100,14 +101,15 @@ func bounds(re *syntax.Regexp) (low, high, repeats int) {
 			return re.Min, unbounded, 1
 		}
 		return re.Min, re.Max, 1
+	default:
+		return 0, 0, 0
 	}
-	return 0, 0, 0
 }
 
 // class picks a character of a class, which is a list of ranges. Half of a surrogate pair is no character.
 func (g *generator) class(ranges []rune) rune {
 	i := g.pick(len(ranges)/2) * 2
-	c := ranges[i] + rune(g.pick(int(ranges[i+1]-ranges[i])+1))
+	c := ranges[i] + rune(g.pick(int(ranges[i+1]-ranges[i])+1)) //nolint:gosec // It is at most the end of the range, which is a rune.
 	if !utf8.ValidRune(c) {
 		return ranges[i]
 	}
