@@ -85,7 +85,7 @@ func TestAWatchEndsWithTheOneBelowAndWithItsReader(t *testing.T) {
 	}
 	from = watch.NewFake()
 	w = renewed(from, false, time.Hour)
-	go from.Add(configMapOf(1)) // which nobody reads
+	from.Add(configMapOf(1)) // which nobody reads
 	w.Stop()
 	w.Stop()
 	if !ends(w, time.Minute) && !ends(w, time.Minute) {

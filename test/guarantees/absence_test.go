@@ -37,6 +37,7 @@ import (
 
 // describeAbsence has G7.
 func describeAbsence(k *kind) {
+	noFinalizer := k.leavesOut("G7 finalizer")
 	Describe("G7: while the operator with its webhooks is stopped", Label("G7"), func() {
 		It("everybody else can write", func(ctx context.Context) {
 			op := start(withWebhooks)
@@ -91,7 +92,7 @@ func describeAbsence(k *kind) {
 			isGone := func(o client.Object) bool {
 				return apierrors.IsNotFound(Reload(o))
 			}
-			if k.leavesOut("G7 finalizer") {
+			if noFinalizer {
 				Expect(isGone(invalid[0])).To(BeTrue())
 				return
 			}

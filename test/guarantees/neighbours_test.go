@@ -48,7 +48,7 @@ func describeNeighbours(k *kind) {
 				policy = "with the admission policy"
 			}
 			It("somebody in another namespace, "+policy, func(ctx context.Context) {
-				besiege(ctx, k, protected, func(victim engine.Object) attacker {
+				besiege(ctx, k, protected, func(engine.Object) attacker {
 					ns := Create(namespaceNamed(unique("g13-attacker")))
 					discardLater(ns)
 					return attacker{Client: Admin, place: ns.Name, all: true}
