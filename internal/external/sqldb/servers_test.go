@@ -175,7 +175,7 @@ func (s *server) testChange(t *testing.T) {
 	s.Exec("ALTER TABLE settings ADD COLUMN number int", "UPDATE settings SET number = 5")
 	w.Column = "number"
 	after := read(t, p, s.Source, w)
-	if before.Comparable(after.Kind) || before.Text != after.Text {
+	if before.Kind.Comparable(after.Kind) || before.Text != after.Text {
 		t.Errorf("a text %+v is comparable to a number %+v", before, after)
 	}
 }

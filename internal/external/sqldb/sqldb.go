@@ -103,10 +103,10 @@ func (v Value) Canonical() []byte {
 	return append(binary.BigEndian.AppendUint64([]byte{1}, uint64(len(v.Text))), v.Text...)
 }
 
-// Comparable tells whether two values are of one kind, so that their difference is a change of the value and not of
-// what it is.
-func (v Value) Comparable(kind Kind) bool {
-	return v.Kind == kind || v.Kind == KindUnknown || kind == KindUnknown
+// Comparable tells whether values of two kinds can be compared, so that their difference is a change of the value and
+// not of what it is.
+func (k Kind) Comparable(other Kind) bool {
+	return k == other || k == KindUnknown || other == KindUnknown
 }
 
 // Reader reads values.
