@@ -52,7 +52,7 @@ var _ = Describe("The author of a RebootPolicy", func() {
 	})
 
 	It("is refused who may not read each Secret that the policy names", func() {
-		full := policy("", "p")
+		full := policy("somewhere", "p")
 		named := secretRefs(reflect.ValueOf(&full.Spec).Elem(), "spec")
 		Expect(named).To(And(HaveKey("spec.source.credentialsSecretRef"), HaveKey("spec.source.tls.caSecretRef")))
 		for missing := range named {
