@@ -356,7 +356,7 @@ func TestDatabasesByConfiguration(t *testing.T) {
 		_, err := databases(c, &store{}, "https://198.51.100.7:6443").Read(t.Context(), sqldb.Source{
 			Namespace: "ns", Type: sqldb.Postgres, Host: host, Port: 1, Database: "app", User: "app",
 		}, sqldb.Watch{Query: "SELECT 1"})
-		if e := (*sqldb.Error)(nil); !errors.Is(err, want) || !errors.As(err, &e) || want == sqldb.Unreachable && e.Detail != "the connection broke" {
+		if e := (*sqldb.Error)(nil); !errors.Is(err, want) || !errors.As(err, &e) || want == sqldb.Unreachable && e.Detail != "it is not known whether the address is forbidden" {
 			t.Errorf("%s: %v, want %s", host, err, want)
 		}
 	}

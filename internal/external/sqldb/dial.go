@@ -34,6 +34,8 @@ var (
 	ErrTooLarge = errors.New("the answer is too large")
 	// errForbidden is what connecting to a forbidden address fails with.
 	errForbidden = errors.New("the address is forbidden")
+	// errUnjudged is what connecting fails with when nobody can say whether the address is forbidden.
+	errUnjudged = errors.New("it is not known whether the address is forbidden")
 )
 
 // Dialer connects to servers. It looks at the address that a name has been resolved to, at the moment of connecting, so
@@ -87,10 +89,14 @@ func (d *Dialer) permit(ctx context.Context, namespace, address string) error {
 		return nil
 	}
 	reaches, err := d.Reach(ctx, namespace, netip.AddrPortFrom(ip, at.Port()))
-	if err == nil && !reaches {
-		err = errForbidden
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", errUnjudged, err)
+	case !reaches:
+		return errForbidden
+	default:
+		return nil
 	}
-	return err
 }
 
 // reserved are the addresses that no server of anybody's has, or at which clouds serve credentials.
@@ -200,7 +206,9 @@ func networkFault(err error) string {
 	dns, netErr := (*net.DNSError)(nil), net.Error(nil)
 	switch {
 	case errors.Is(err, errForbidden):
-		return "the address is forbidden"
+		return errForbidden.Error()
+	case errors.Is(err, errUnjudged):
+		return errUnjudged.Error()
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return "there is no such host"
 	case errors.As(err, &dns):

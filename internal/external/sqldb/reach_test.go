@@ -113,7 +113,7 @@ func TestNoScanner(t *testing.T) {
 				{"a closed port", "localhost", closed, beyond, "the address is forbidden"},
 				{"a closed port, within", "localhost", closed, permitted, "the connection was refused"},
 				{"a closed port of an address, within", "127.0.0.1", closed, permitted, "the connection was refused"},
-				{"nobody knows whether it is within", "127.0.0.1", open, unknown, "the connection broke"},
+				{"nobody knows whether it is within", "127.0.0.1", open, unknown, "it is not known whether the address is forbidden"},
 				{"nobody answers, within", "127.0.0.1", open, permitted, "no answer in time"},
 			} {
 				if got, detail := answer(c.pools, c.host, c.port); got != want || c.detail != "" && detail != c.detail {
