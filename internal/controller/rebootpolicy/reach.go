@@ -27,11 +27,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get
-// +kubebuilder:rbac:groups="",resources=pods,verbs=list
-// +kubebuilder:rbac:groups="",resources=services,verbs=list
-// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=list
-
 // Reach tells which addresses policies of a namespace may have the operator connect to: those that the NetworkPolicies of
 // the namespace let all of its pods connect to. The operator stands outside of the namespace, where they do not bind it.
 type Reach struct {

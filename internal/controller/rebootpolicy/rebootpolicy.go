@@ -84,15 +84,18 @@ type Options struct {
 }
 
 // +kubebuilder:rbac:groups="",namespace=system,resources=secrets,verbs=create
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get
 // +kubebuilder:rbac:groups="",resources=pods,verbs=delete;list
 // +kubebuilder:rbac:groups="",resources=pods/eviction,verbs=create
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=services,verbs=list
 // +kubebuilder:rbac:groups=apps,resources=daemonsets,verbs=list;patch;watch
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=list;patch;watch
 // +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=list;patch;watch
 // +kubebuilder:rbac:groups=autoreboot.acme.com,resources=rebootpolicies,verbs=get;list;watch
 // +kubebuilder:rbac:groups=autoreboot.acme.com,resources=rebootpolicies/status,verbs=patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=list
 
 // Register adds the kind to the manager.
 func Register(mgr ctrl.Manager, o Options) error {
