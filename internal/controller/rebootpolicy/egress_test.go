@@ -104,8 +104,10 @@ func TestServed(t *testing.T) {
 		s := corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "mine"}, Spec: corev1.ServiceSpec{
 			Selector: map[string]string{"app": "db"},
 			Ports: []corev1.ServicePort{
-				{Port: 53, Protocol: corev1.ProtocolUDP}, {Port: 5432, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromInt32(15432)},
-				{Port: 5433, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromString("sql")}, {Port: 5434, Protocol: corev1.ProtocolTCP},
+				{Port: 53, Protocol: corev1.ProtocolUDP},
+				{Port: 5432, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromInt32(15432)},
+				{Port: 5433, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromString("sql")},
+				{Port: 5434, Protocol: corev1.ProtocolTCP},
 			},
 		}}
 		change(&s.Spec)

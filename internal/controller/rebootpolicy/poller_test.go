@@ -184,8 +184,12 @@ func TestSecretsThatCannotBe(t *testing.T) {
 		{"a long password", map[string][]byte{"username": nil, "password": long(1 << 10), "ca.crt": nil}, nil, "SourceInvalid the key password of the Secret db has more than 4 KiB"},
 		{"long authorities", map[string][]byte{"username": nil, "password": nil, "ca.crt": long(1 << 14)}, nil, "SourceInvalid the key ca.crt of the Secret db has more than 64 KiB"},
 		{"no user", map[string][]byte{"password": nil}, nil, "CredentialsMissing the Secret db has no key username"},
-		{"no key", map[string][]byte{"username": nil}, func(s *v1alpha1.DatabaseSource) { s.CredentialsSecretRef.PasswordKey = "canary\nERROR" },
-			"CredentialsMissing no Secret can have the key that is given for the Secret db"},
+		{
+			"no key",
+			map[string][]byte{"username": nil},
+			func(s *v1alpha1.DatabaseSource) { s.CredentialsSecretRef.PasswordKey = "canary\nERROR" },
+			"CredentialsMissing no Secret can have the key that is given for the Secret db",
+		},
 	} {
 		store := &secretStore{version: "1", data: c.data}
 		p := naming("db")
@@ -193,7 +197,7 @@ func TestSecretsThatCannotBe(t *testing.T) {
 			c.change(&p.Spec.Source)
 		}
 		_, fault, err := newSecrets(store, store).source(t.Context(), p)
-		if err != nil || fault == nil || string(fault.Reason)+" "+fault.Message != c.want {
+		if err != nil || fault == nil || fault.reason+" "+fault.message != c.want {
 			t.Errorf("%s: %+v, %v", c.reason, fault, err)
 		}
 	}

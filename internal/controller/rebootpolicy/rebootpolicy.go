@@ -197,8 +197,8 @@ type run struct {
 	kind
 	req rollout.Request
 
-	answer *answer      // nil when the database has not answered yet
-	fault  *sqldb.Error // why it was not asked
+	answer *answer  // nil when the database has not answered yet
+	fault  *problem // why it was not asked
 }
 
 func (r *run) admit(context.Context) (engine.Outcome, error) {
@@ -279,7 +279,7 @@ func (r *run) expectType(kind sqldb.Kind) {
 func (r *run) reportReading(context.Context) (engine.Outcome, error) {
 	switch {
 	case r.fault != nil:
-		return engine.Block(string(r.fault.Reason), r.fault.Message), nil
+		return engine.Block(r.fault.reason, r.fault.message), nil
 	case r.answer == nil:
 		return before(r.Obj), nil
 	case r.answer.failed():

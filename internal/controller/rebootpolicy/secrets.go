@@ -71,12 +71,15 @@ type want struct {
 	most int
 }
 
+// problem is what is wrong with a Secret.
+type problem struct{ reason, message string }
+
 func newSecrets(cache, live client.Reader) *secrets {
 	return &secrets{cache: cache, live: live, kept: map[client.ObjectKey]content{}}
 }
 
 // source is the database of a RebootPolicy with its credentials, or what is wrong with the Secrets.
-func (s *secrets) source(ctx context.Context, p *v1alpha1.RebootPolicy) (sqldb.Source, *sqldb.Error, error) {
+func (s *secrets) source(ctx context.Context, p *v1alpha1.RebootPolicy) (sqldb.Source, *problem, error) {
 	from := p.Spec.Source
 	source := sqldb.Source{Namespace: p.Namespace, Type: sqldb.Type(from.Type), Host: from.Host, Database: from.Database}
 	if port := from.EffectivePort(); port > 0 && port <= 65535 {
@@ -103,7 +106,7 @@ func (s *secrets) source(ctx context.Context, p *v1alpha1.RebootPolicy) (sqldb.S
 }
 
 // values gives what is wanted of a Secret, in that order.
-func (s *secrets) values(ctx context.Context, namespace, name string, wanted ...want) ([]string, *sqldb.Error, error) {
+func (s *secrets) values(ctx context.Context, namespace, name string, wanted ...want) ([]string, *problem, error) {
 	all, err := s.get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, wanted)
 	if apierrors.IsNotFound(err) {
 		return nil, missing("the Secret %s does not exist", name), nil
@@ -120,16 +123,15 @@ func (s *secrets) values(ctx context.Context, namespace, name string, wanted ...
 		case !ok:
 			return nil, missing("the Secret %s has no key %s", name, w.key), nil
 		case len(value) > w.most:
-			return nil, &sqldb.Error{Reason: sqldb.Invalid, Message: fmt.Sprintf(
-				"the key %s of the Secret %s has more than %d KiB", w.key, name, w.most>>10)}, nil
+			return nil, &problem{string(sqldb.Invalid), fmt.Sprintf("the key %s of the Secret %s has more than %d KiB", w.key, name, w.most>>10)}, nil
 		}
 		values[i] = value
 	}
 	return values, nil, nil
 }
 
-func missing(format string, args ...any) *sqldb.Error {
-	return &sqldb.Error{Reason: ReasonCredentialsMissing, Message: fmt.Sprintf(format, args...)}
+func missing(format string, args ...any) *problem {
+	return &problem{ReasonCredentialsMissing, fmt.Sprintf(format, args...)}
 }
 
 // get gives at least the wanted values of a Secret. Those that are too large are cut to where that can be seen.

@@ -173,7 +173,10 @@ func TestOneNamespace(t *testing.T) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%d statements run, want %d", d.waiting.Load(), n)
 			}
-			time.Sleep(time.Millisecond)
+			select {
+			case <-time.After(time.Millisecond):
+			case <-t.Context().Done():
+			}
 		}
 	}
 	reach(6)

@@ -155,12 +155,7 @@ func (p *Pools) pool(s Source) (*pool, error) {
 	key, now := s.key(), p.Clock.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for k, other := range p.pools {
-		if other.users == 0 && k != key && now.Sub(other.used) > forget {
-			_ = other.db.Close()
-			delete(p.pools, k)
-		}
-	}
+	p.forget(key, now)
 	one, ok := p.pools[key]
 	if !ok {
 		database, err := d.Open(s, p.Dialer.For(s.Namespace), p.Limits)
@@ -175,16 +170,31 @@ func (p *Pools) pool(s Source) (*pool, error) {
 		p.pools[key] = one
 		p.replace(s, one)
 	}
+	p.use(one, now)
+	return one, nil
+}
+
+// forget closes what nobody has read from for long, but for one source.
+func (p *Pools) forget(but [sha256.Size]byte, now time.Time) {
+	for key, one := range p.pools {
+		if one.users == 0 && key != but && now.Sub(one.used) > forget {
+			_ = one.db.Close()
+			delete(p.pools, key)
+		}
+	}
+}
+
+// use counts one more who reads from a source.
+func (p *Pools) use(one *pool, now time.Time) {
 	one.users++
 	one.used = now
-	if p.namespaces[s.Namespace] == nil {
-		p.namespaces[s.Namespace] = &share{slots: make(chan struct{}, maxReads)}
+	if p.namespaces[one.namespace] == nil {
+		p.namespaces[one.namespace] = &share{slots: make(chan struct{}, maxReads)}
 	}
 	if one.users == 1 {
-		one.share = p.namespaces[s.Namespace]
+		one.share = p.namespaces[one.namespace]
 	}
 	one.share.users++
-	return one, nil
 }
 
 // replace closes the idle connections with another password of the same user: a password that has been changed is the
