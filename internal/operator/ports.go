@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	configv1alpha1 "github.com/acme/platform-operator/api/config/v1alpha1"
+	"github.com/acme/platform-operator/internal/controller/rebootpolicy"
 	"github.com/acme/platform-operator/internal/external/billing"
 	"github.com/acme/platform-operator/internal/external/billing/cloudevents"
 	"github.com/acme/platform-operator/internal/external/identity"
@@ -50,7 +51,7 @@ func (d *Deps) connect(live client.Reader, apiServer string) {
 		d.Ledger = own.ledger(c.Billing)
 	}
 	if d.Values == nil {
-		d.Values = databases(d.Config.RebootPolicy, apiServer)
+		d.Values = databases(d.Config.RebootPolicy, live, apiServer)
 	}
 }
 
@@ -206,12 +207,12 @@ func (n ownNamespace) ledger(c configv1alpha1.BillingConfig) billing.Ledger {
 }
 
 // databases reads values from databases. The API server is none: its address is refused, as are those that the
-// configuration does not allow.
-func databases(c configv1alpha1.RebootPolicyConfig, apiServer string) sqldb.Reader {
-	dialer := &sqldb.Dialer{Allow: c.Networks()}
+// configuration does not allow, and those that the NetworkPolicies of a policy's namespace do not let its pods reach.
+func databases(c configv1alpha1.RebootPolicyConfig, live client.Reader, apiServer string) sqldb.Reader {
+	dialer := &sqldb.Dialer{Allow: c.Allowed(), Deny: c.Denied(), Reach: rebootpolicy.Reach{Live: live}.Allowed}
 	if u, err := url.Parse(apiServer); err == nil {
 		if ip, err := netip.ParseAddr(u.Hostname()); err == nil {
-			dialer.Deny = []netip.Prefix{netip.PrefixFrom(ip, ip.BitLen())}
+			dialer.Deny = append(dialer.Deny, netip.PrefixFrom(ip, ip.BitLen()))
 		}
 	}
 	return sqldb.New(sqldb.Options{

@@ -39,6 +39,7 @@ import (
 	configv1alpha1 "github.com/acme/platform-operator/api/config/v1alpha1"
 	"github.com/acme/platform-operator/internal/external/billing"
 	"github.com/acme/platform-operator/internal/external/identity/ldaptest"
+	"github.com/acme/platform-operator/internal/external/sqldb"
 	"github.com/acme/platform-operator/internal/operator/settings"
 )
 
@@ -324,6 +325,26 @@ func TestTheLeaderTakesUpAChangedConfigurationLast(t *testing.T) {
 	} {
 		if got := restartDelay(Options{LeaderElect: row.elects}, row.elected); got != row.want {
 			t.Errorf("%s: %s, want %s", name, got, row.want)
+		}
+	}
+}
+
+func TestDatabasesByConfiguration(t *testing.T) {
+	c := configv1alpha1.RebootPolicyConfig{
+		AllowedNetworks: []string{"127.0.0.0/8", "203.0.113.7/32"}, DeniedNetworks: []string{"203.0.113.0/24"},
+	}
+	for host, want := range map[string]sqldb.Reason{
+		"203.0.113.8":  sqldb.Forbidden,   // denied
+		"198.51.100.7": sqldb.Forbidden,   // the API server
+		"169.254.1.1":  sqldb.Forbidden,   // reserved
+		"203.0.113.7":  sqldb.Unreachable, // allowed; then nobody can say what the namespace may reach
+		"127.0.0.1":    sqldb.Unreachable,
+	} {
+		_, err := databases(c, &store{}, "https://198.51.100.7:6443").Read(t.Context(), sqldb.Source{
+			Namespace: "ns", Type: sqldb.Postgres, Host: host, Port: 1, Database: "app", User: "app",
+		}, sqldb.Watch{Query: "SELECT 1"})
+		if e := (*sqldb.Error)(nil); !errors.Is(err, want) || !errors.As(err, &e) || want == sqldb.Unreachable && e.Detail != "it is not known whether the address is forbidden" {
+			t.Errorf("%s: %v, want %s", host, err, want)
 		}
 	}
 }

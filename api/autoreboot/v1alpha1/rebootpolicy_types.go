@@ -56,7 +56,7 @@ type DatabaseSource struct {
 
 	// host is the DNS name or the IP address of the server, without a port, for instance
 	// db.team-a.svc. Loopback, link-local and metadata addresses are refused, unless the operator's
-	// configuration allows them.
+	// configuration allows them; and so is what NetworkPolicies keep all pods of the namespace from.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253

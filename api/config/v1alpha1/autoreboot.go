@@ -81,10 +81,17 @@ type RebootPolicyConfig struct {
 	RetryMax *Duration `json:"retryMax,omitempty"`
 
 	// AllowedNetworks are networks that RebootPolicies may connect to although they are refused otherwise:
-	// loopback, link-local, multicast and metadata addresses, and the API server. In CIDR form, such as
-	// `127.0.0.0/8`; a single address ends in /32 or /128. Default none.
+	// loopback, link-local, multicast and metadata addresses, the API server, and DeniedNetworks. In CIDR form,
+	// such as `127.0.0.0/8`; a single address ends in /32 or /128. Default none.
 	// +optional
 	AllowedNetworks []string `json:"allowedNetworks,omitempty"`
+
+	// DeniedNetworks are networks that RebootPolicies may not connect to, beside those that are refused in any
+	// case. With `0.0.0.0/0` and `::/0` only AllowedNetworks can be connected to. In CIDR form. Default none.
+	// Within what is allowed here, a RebootPolicy reaches what the NetworkPolicies of its namespace let all of
+	// its pods reach.
+	// +optional
+	DeniedNetworks []string `json:"deniedNetworks,omitempty"`
 }
 
 func (c *RebootPolicyConfig) setDefaults() {
@@ -95,18 +102,29 @@ func (c *RebootPolicyConfig) setDefaults() {
 func (c *RebootPolicyConfig) validate(path *field.Path) field.ErrorList {
 	errs := oneTo(path.Child("maxConcurrentReconciles"), *c.MaxConcurrentReconciles, maxReconciles)
 	errs = append(errs, positive(path.Child("retryMax"), c.RetryMax)...)
-	for i, text := range c.AllowedNetworks {
+	errs = append(errs, networksIn(path.Child("allowedNetworks"), c.AllowedNetworks)...)
+	return append(errs, networksIn(path.Child("deniedNetworks"), c.DeniedNetworks)...)
+}
+
+func networksIn(path *field.Path, texts []string) field.ErrorList {
+	var errs field.ErrorList
+	for i, text := range texts {
 		if n, err := netip.ParsePrefix(text); err != nil || n != n.Masked() {
-			errs = append(errs, field.Invalid(path.Child("allowedNetworks").Index(i), text, "must be a network in CIDR form, such as 127.0.0.0/8"))
+			errs = append(errs, field.Invalid(path.Index(i), text, "must be a network in CIDR form, such as 127.0.0.0/8"))
 		}
 	}
 	return errs
 }
 
-// Networks are the allowed networks of a valid configuration.
-func (c *RebootPolicyConfig) Networks() []netip.Prefix {
+// Allowed are the allowed networks of a valid configuration.
+func (c *RebootPolicyConfig) Allowed() []netip.Prefix { return networks(c.AllowedNetworks) }
+
+// Denied are the denied networks of a valid configuration.
+func (c *RebootPolicyConfig) Denied() []netip.Prefix { return networks(c.DeniedNetworks) }
+
+func networks(texts []string) []netip.Prefix {
 	var all []netip.Prefix
-	for _, text := range c.AllowedNetworks {
+	for _, text := range texts {
 		if n, err := netip.ParsePrefix(text); err == nil {
 			all = append(all, n)
 		}

@@ -17,6 +17,10 @@ limitations under the License.
 package rebootpolicy_test
 
 import (
+	"maps"
+	"reflect"
+	"strings"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -47,6 +51,27 @@ var _ = Describe("The author of a RebootPolicy", func() {
 			MatchError(ContainSubstring("a RebootPolicy needs the right to get the Secret that spec.source.credentialsSecretRef names")))
 	})
 
+	It("is refused who may not read each Secret that the policy names", func() {
+		full := policy("somewhere", "p")
+		named := secretRefs(reflect.ValueOf(&full.Spec).Elem(), "spec")
+		Expect(named).To(And(HaveKey("spec.source.credentialsSecretRef"), HaveKey("spec.source.tls.caSecretRef")))
+		for missing := range named {
+			ns := namespaceWithSecret()
+			p := full.DeepCopy()
+			p.Namespace = ns
+			others := rule("", "get", "secrets")
+			others.ResourceNames = []string{"none"}
+			for path, name := range named {
+				if path != missing {
+					others.ResourceNames = append(others.ResourceNames, name)
+				}
+			}
+			weak := author(ns, others)
+			Eventually(func() error { return weak.Create(ctx, p.DeepCopy(), client.DryRunAll) }).Should(
+				MatchError(ContainSubstring("a RebootPolicy needs the right to get the Secret that "+missing+" names")), missing)
+		}
+	})
+
 	It("is admitted who may", func() {
 		ns := namespaceWithSecret()
 		this := rule("", "get", "secrets")
@@ -55,3 +80,28 @@ var _ = Describe("The author of a RebootPolicy", func() {
 		Eventually(func() error { return strong.Create(ctx, policy(ns, "p")) }).Should(Succeed())
 	})
 })
+
+// secretRefs gives every reference to a Secret in a value of our API a name of its own, by the reference's path, and
+// fills in what is on the way to it.
+func secretRefs(v reflect.Value, path string) map[string]string {
+	all := map[string]string{}
+	switch {
+	case v.Kind() == reflect.Pointer:
+		filled := reflect.New(v.Type().Elem())
+		if !v.IsNil() {
+			filled = v
+		}
+		if all = secretRefs(filled.Elem(), path); len(all) > 0 {
+			v.Set(filled)
+		}
+	case v.Kind() == reflect.Struct && strings.HasSuffix(path, "SecretRef"):
+		all[path] = strings.ToLower(strings.ReplaceAll(path, ".", "-"))
+		v.FieldByName("Name").SetString(all[path])
+	case v.Kind() == reflect.Struct && strings.Contains(v.Type().PkgPath(), "acme"):
+		for i := range v.NumField() {
+			name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+			maps.Copy(all, secretRefs(v.Field(i), path+"."+name))
+		}
+	}
+	return all
+}

@@ -52,7 +52,7 @@ var _ = Describe("A change of the value", Ordered, func() {
 		other := Create(deployment(ns, "other"))
 		Expect(templates(d)).To(Equal(int64(1)))
 		source, watch := w.asked(ns)
-		Expect(source).To(Equal(sqldb.Source{Type: sqldb.Postgres, Host: ns, Port: 5432, Database: "app", User: "app", Password: "the-password"}))
+		Expect(source).To(Equal(sqldb.Source{Namespace: ns, Type: sqldb.Postgres, Host: ns, Port: 5432, Database: "app", User: "app", Password: "the-password"}))
 		Expect(watch).To(Equal(sqldb.Watch{Table: "settings", Column: "value"}))
 
 		w.holds(ns, "the-second-value")

@@ -48,6 +48,17 @@ func nextReading(last time.Time, interval time.Duration, uid types.UID) time.Tim
 	return next
 }
 
+// slowest is the longest time between two readings of a value whose statement hangs, unless its interval is longer.
+const slowest = 10 * time.Minute
+
+// slowed is the time between two readings after a number of them in a row ran into the statement's time limit.
+func slowed(interval time.Duration, hung int) time.Duration {
+	for ; hung > 0 && interval < slowest; hung-- {
+		interval = min(2*interval, slowest)
+	}
+	return interval
+}
+
 // watchOf is which value is read.
 func watchOf(p *v1alpha1.RebootPolicy) sqldb.Watch {
 	w := p.Spec.Watch

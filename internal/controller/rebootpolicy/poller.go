@@ -18,6 +18,7 @@ package rebootpolicy
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -41,25 +42,42 @@ const (
 	tidyEvery = time.Hour
 )
 
-// question is what a database is asked.
+// question is what a database is asked. It holds credentials, so it is handed on and not kept.
 type question struct {
 	source sqldb.Source
 	watch  sqldb.Watch
+	// seal makes a keyed hash of a value.
+	seal func([]byte) string
 }
 
-// answer is what it said.
+// mark tells questions, and the keys of their hashes, apart.
+func (q question) mark() string {
+	s, w := q.source, q.watch
+	var all []byte
+	for _, part := range []string{
+		s.Namespace, string(s.Type), s.Host, fmt.Sprint(s.Port), s.Database, s.User, s.Password, fmt.Sprint(s.TLS.Disabled), s.TLS.CA,
+		s.TLS.ServerName, w.Table, w.Column, w.Where, w.Query,
+	} {
+		all = append(binary.BigEndian.AppendUint64(all, uint64(len(part))), part...)
+	}
+	return q.seal(all)
+}
+
+// answer is what it said: of the value there is a keyed hash only.
 type answer struct {
-	value sqldb.Value
+	kind  sqldb.Kind
+	hash  string
 	fault *sqldb.Error
 }
 
 func (a answer) failed() bool { return a.fault != nil }
 
+// equal tells whether two answers are the same for those who write policies.
 func (a answer) equal(b *answer) bool {
-	if b == nil || a.value != b.value || a.failed() != b.failed() {
+	if b == nil || a.kind != b.kind || a.hash != b.hash || a.failed() != b.failed() {
 		return false
 	}
-	return !a.failed() || *a.fault == *b.fault
+	return !a.failed() || a.fault.Reason == b.fault.Reason && a.fault.Message == b.fault.Message
 }
 
 // poller asks databases outside of the runs. What it knows is of no importance when it is lost: it asks anew.
@@ -67,6 +85,7 @@ type poller struct {
 	reader sqldb.Reader
 	clock  clock.PassiveClock
 	waker  *engine.Waker
+	wake   func(context.Context, client.ObjectKey)
 
 	ctx     context.Context //nolint:containedctx // it bounds what goes on between runs
 	stop    context.CancelFunc
@@ -79,18 +98,20 @@ type poller struct {
 
 // poll is what is known of one object.
 type poll struct {
-	key      client.ObjectKey
-	question question
-	answer   *answer
-	asking   bool
-	asked    time.Time
-	forget   time.Time
+	key    client.ObjectKey
+	mark   string // of the question
+	answer *answer
+	asking bool
+	asked  time.Time
+	hung   int // how many readings in a row ran into the statement's time limit
+	forget time.Time
 }
 
 func newPoller(reader sqldb.Reader, c clock.PassiveClock) *poller {
 	ctx, stop := context.WithCancel(context.Background())
+	waker := engine.NewWaker()
 	return &poller{
-		reader: reader, clock: c, waker: engine.NewWaker(), ctx: ctx, stop: stop,
+		reader: reader, clock: c, waker: waker, wake: waker.Wake, ctx: ctx, stop: stop,
 		polls: map[types.UID]*poll{}, tidied: c.Now(),
 	}
 }
@@ -121,21 +142,22 @@ func (p *poller) ask(key client.ObjectKey, uid types.UID, q question, interval t
 		p.polls[uid] = one
 	}
 	one.forget = now.Add(2*interval + tidyEvery)
-	if one.question != q {
-		one.question, one.answer, one.asked = q, nil, time.Time{}
+	mark := q.mark()
+	if one.mark != mark {
+		one.mark, one.answer, one.asked, one.hung = mark, nil, time.Time{}, 0
 	}
-	due := one.asked.IsZero() || !now.Before(nextReading(one.asked, interval, uid))
+	due := one.asked.IsZero() || !now.Before(nextReading(one.asked, slowed(interval, one.hung), uid))
 	if due && !one.asking && p.ctx.Err() == nil {
 		one.asking, one.asked = true, now
-		p.reading.Go(func() { p.read(one, q) })
+		p.reading.Go(func() { p.read(one, mark, q) })
 	}
 	if one.asked.IsZero() {
 		return nil, interval // the answer to the question before wakes the object up
 	}
-	return one.answer, max(nextReading(one.asked, interval, uid).Sub(now), time.Second)
+	return one.answer, max(nextReading(one.asked, slowed(interval, one.hung), uid).Sub(now), time.Second)
 }
 
-func (p *poller) read(one *poll, q question) {
+func (p *poller) read(one *poll, mark string, q question) {
 	ctx, cancel := context.WithTimeout(p.ctx, longest)
 	defer cancel()
 	start := p.clock.Now()
@@ -144,16 +166,29 @@ func (p *poller) read(one *poll, q question) {
 		return
 	}
 	count(q.source.Type, a, p.clock.Since(start))
+	if p.take(one, mark, a) {
+		p.wake(p.ctx, one.key)
+	}
+}
+
+// take takes an answer, and tells whether it is another one.
+func (p *poller) take(one *poll, mark string, a answer) bool {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	one.asking = false
-	news := one.question != q || !a.equal(one.answer)
-	if one.question == q {
-		one.answer = &a
+	if one.mark != mark {
+		return true
 	}
-	p.mu.Unlock()
-	if news {
-		p.waker.Wake(p.ctx, one.key)
+	if one.hung++; !a.failed() || !a.fault.Hung {
+		one.hung = 0
 	}
+	if a.failed() && a.fault.Detail != "" && (one.answer == nil || !one.answer.failed() || one.answer.fault.Detail != a.fault.Detail) {
+		ctrl.Log.WithName(kindName).Info("A database cannot be connected to", "namespace", one.key.Namespace, "name", one.key.Name,
+			"cause", a.fault.Detail)
+	}
+	news := !a.equal(one.answer)
+	one.answer = &a
+	return news
 }
 
 // query asks the database. That a driver panics, over what a server says for instance, is the trouble of that one policy.
@@ -167,7 +202,7 @@ func (p *poller) query(ctx context.Context, q question) (a answer) {
 	}()
 	value, err := p.reader.Read(ctx, q.source, q.watch)
 	if err == nil {
-		return answer{value: value}
+		return answer{kind: value.Kind, hash: q.seal(value.Canonical())}
 	}
 	if !errors.As(err, &a.fault) {
 		a.fault = unaskable()

@@ -84,15 +84,18 @@ type Options struct {
 }
 
 // +kubebuilder:rbac:groups="",namespace=system,resources=secrets,verbs=create
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get
 // +kubebuilder:rbac:groups="",resources=pods,verbs=delete;list
 // +kubebuilder:rbac:groups="",resources=pods/eviction,verbs=create
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=services,verbs=list
 // +kubebuilder:rbac:groups=apps,resources=daemonsets,verbs=list;patch;watch
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=list;patch;watch
 // +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=list;patch;watch
 // +kubebuilder:rbac:groups=autoreboot.acme.com,resources=rebootpolicies,verbs=get;list;watch
 // +kubebuilder:rbac:groups=autoreboot.acme.com,resources=rebootpolicies/status,verbs=patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=list
 
 // Register adds the kind to the manager.
 func Register(mgr ctrl.Manager, o Options) error {
@@ -194,8 +197,8 @@ type run struct {
 	kind
 	req rollout.Request
 
-	answer *answer // nil when the database has not answered yet
-	fault  string  // why it was not asked
+	answer *answer  // nil when the database has not answered yet
+	fault  *problem // why it was not asked
 }
 
 func (r *run) admit(context.Context) (engine.Outcome, error) {
@@ -218,12 +221,17 @@ func (r *run) poll(ctx context.Context) (engine.Outcome, error) {
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	if fault != "" {
+	if fault != nil {
 		r.fault = fault
 		return engine.Done(), nil // the Secret is watched
 	}
+	key, err := r.restarter.Key(ctx)
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	q := question{source: source, watch: watchOf(r.Obj), seal: func(b []byte) string { return key.Hash(b) }}
 	var next time.Duration
-	r.answer, next = r.poller.ask(client.ObjectKeyFromObject(r.Obj), r.Obj.UID, question{source, watchOf(r.Obj)}, r.Obj.EffectiveInterval())
+	r.answer, next = r.poller.ask(client.ObjectKeyFromObject(r.Obj), r.Obj.UID, q, r.Obj.EffectiveInterval())
 	out := engine.DoneUntil(next)
 	if r.unencrypted() {
 		out = out.Saying(unencrypted)
@@ -244,38 +252,34 @@ func (r *run) keepUpToDate(ctx context.Context) (engine.Outcome, error) {
 		status.Watching, status.ValueType = watching, ""
 	}
 	if r.answer != nil && !r.answer.failed() {
-		key, err := r.restarter.Key(ctx)
-		if err != nil {
-			return engine.Outcome{}, err
-		}
-		r.expectType(r.answer.value)
-		r.req.Observed = []rollout.Observation{{Source: sourceName(r.Obj), Hash: key.Hash(r.answer.value.Canonical())}}
+		r.expectType(r.answer.kind)
+		r.req.Observed = []rollout.Observation{{Source: sourceName(r.Obj), Hash: r.answer.hash}}
 	}
 	return r.restarter.Run(ctx, r.req)
 }
 
 // expectType takes a value as it is when it is of another type than before: that is a change of the table,
 // not of the value. A restart that is under way goes on, and is then for this value, too.
-func (r *run) expectType(v sqldb.Value) {
+func (r *run) expectType(kind sqldb.Kind) {
 	status := &r.Obj.Status
-	if !v.Comparable(sqldb.Kind(status.ValueType)) && status.Pending == nil {
+	if !kind.Comparable(sqldb.Kind(status.ValueType)) && status.Pending == nil {
 		rollout.Rebase(&status.RestartStatus)
 		was := status.ValueType
 		r.Told(func() {
 			r.Event(corev1.EventTypeWarning, eventTypeChanged,
-				"the type of the value has changed from %s to %s; it is taken as it is, and nothing is restarted for it", was, v.Kind)
+				"the type of the value has changed from %s to %s; it is taken as it is, and nothing is restarted for it", was, kind)
 		})
 	}
-	if v.Kind != sqldb.KindUnknown {
-		status.ValueType = string(v.Kind)
+	if kind != sqldb.KindUnknown {
+		status.ValueType = string(kind)
 	}
 }
 
 // reportReading tells what came of the last reading.
 func (r *run) reportReading(context.Context) (engine.Outcome, error) {
 	switch {
-	case r.fault != "":
-		return engine.Block(ReasonCredentialsMissing, r.fault), nil
+	case r.fault != nil:
+		return engine.Block(r.fault.reason, r.fault.message), nil
 	case r.answer == nil:
 		return before(r.Obj), nil
 	case r.answer.failed():

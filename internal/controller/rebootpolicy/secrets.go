@@ -19,19 +19,26 @@ package rebootpolicy
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/lru"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	"github.com/acme/platform-operator/internal/external/sqldb"
 )
 
-// rememberedSecrets is how many Secrets' contents are remembered; the longest unused goes first.
-const rememberedSecrets = 1024
+const (
+	// maxCredential is how many bytes a user's name or a password may have.
+	maxCredential = 4 << 10
+	// maxAuthorities is how many bytes certificate authorities may have.
+	maxAuthorities = 64 << 10
+	// maxKept is how many bytes of Secrets are remembered before all of them are forgotten.
+	maxKept = 8 << 20
+)
 
 // secretsOf are the Secrets that a RebootPolicy names.
 func secretsOf(p *v1alpha1.RebootPolicy) []client.ObjectKey {
@@ -42,70 +49,145 @@ func secretsOf(p *v1alpha1.RebootPolicy) []client.ObjectKey {
 	return keys
 }
 
-// secrets reads Secrets. Their metadata is in the cache; while that is the same, their content is not read again.
+// secrets reads Secrets. Their metadata is in the cache; while that is the same, their content is not read again. Of the
+// content it keeps what policies need, and no more than maxKept bytes.
 type secrets struct {
 	cache, live client.Reader
 
-	seen *lru.Cache // client.ObjectKey -> *corev1.Secret
+	mu   sync.Mutex
+	kept map[client.ObjectKey]content
+	size int
 }
 
+// content is what is kept of one version of a Secret: the values of the keys that were asked for.
+type content struct {
+	version string
+	values  map[string]string
+}
+
+// want is a value that a policy needs of a Secret.
+type want struct {
+	key  string
+	most int
+}
+
+// problem is what is wrong with a Secret.
+type problem struct{ reason, message string }
+
 func newSecrets(cache, live client.Reader) *secrets {
-	return &secrets{cache: cache, live: live, seen: lru.New(rememberedSecrets)}
+	return &secrets{cache: cache, live: live, kept: map[client.ObjectKey]content{}}
 }
 
 // source is the database of a RebootPolicy with its credentials, or what is wrong with the Secrets.
-func (s *secrets) source(ctx context.Context, p *v1alpha1.RebootPolicy) (source sqldb.Source, fault string, err error) {
+func (s *secrets) source(ctx context.Context, p *v1alpha1.RebootPolicy) (sqldb.Source, *problem, error) {
 	from := p.Spec.Source
-	source = sqldb.Source{Type: sqldb.Type(from.Type), Host: from.Host, Database: from.Database}
+	source := sqldb.Source{Namespace: p.Namespace, Type: sqldb.Type(from.Type), Host: from.Host, Database: from.Database}
 	if port := from.EffectivePort(); port > 0 && port <= 65535 {
 		source.Port = uint16(port)
 	}
 	ref := from.CredentialsSecretRef
-	if source.User, fault, err = s.value(ctx, p.Namespace, ref.Name, ref.UsernameKey); fault != "" || err != nil {
+	login, fault, err := s.values(ctx, p.Namespace, ref.Name, want{ref.UsernameKey, maxCredential}, want{ref.PasswordKey, maxCredential})
+	if fault != nil || err != nil {
 		return source, fault, err
 	}
-	if source.Password, fault, err = s.value(ctx, p.Namespace, ref.Name, ref.PasswordKey); fault != "" || err != nil {
-		return source, fault, err
-	}
+	source.User, source.Password = login[0], login[1]
 	if from.TLS == nil {
-		return source, "", nil
+		return source, nil, nil
 	}
 	source.TLS = sqldb.TLS{Disabled: from.TLS.Mode == v1alpha1.TLSDisable, ServerName: from.TLS.ServerName}
 	if ca := from.TLS.CASecretRef; ca != nil {
-		source.TLS.CA, fault, err = s.value(ctx, p.Namespace, ca.Name, ca.Key)
+		var authorities []string
+		if authorities, fault, err = s.values(ctx, p.Namespace, ca.Name, want{ca.Key, maxAuthorities}); fault != nil || err != nil {
+			return source, fault, err
+		}
+		source.TLS.CA = authorities[0]
 	}
-	return source, fault, err
+	return source, nil, nil
 }
 
-func (s *secrets) value(ctx context.Context, namespace, name, key string) (value, fault string, err error) {
-	secret, err := s.get(ctx, client.ObjectKey{Namespace: namespace, Name: name})
+// values gives what is wanted of a Secret, in that order.
+func (s *secrets) values(ctx context.Context, namespace, name string, wanted ...want) ([]string, *problem, error) {
+	all, err := s.get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, wanted)
 	if apierrors.IsNotFound(err) {
-		return "", fmt.Sprintf("the Secret %s does not exist", name), nil
+		return nil, missing("the Secret %s does not exist", name), nil
 	}
 	if err != nil {
-		return "", "", fmt.Errorf("reading the Secret %s: %w", name, err)
+		return nil, nil, fmt.Errorf("reading the Secret %s: %w", name, err)
 	}
-	bytes, ok := secret.Data[key]
-	if !ok {
-		return "", fmt.Sprintf("the Secret %s has no key %s", name, key), nil
+	values := make([]string, len(wanted))
+	for i, w := range wanted {
+		value, ok := all[w.key]
+		switch {
+		case len(validation.IsConfigMapKey(w.key)) > 0:
+			return nil, missing("no Secret can have the key that is given for the Secret %s", name), nil
+		case !ok:
+			return nil, missing("the Secret %s has no key %s", name, w.key), nil
+		case len(value) > w.most:
+			return nil, &problem{string(sqldb.Invalid), fmt.Sprintf("the key %s of the Secret %s has more than %d KiB", w.key, name, w.most>>10)}, nil
+		}
+		values[i] = value
 	}
-	return string(bytes), "", nil
+	return values, nil, nil
 }
 
-func (s *secrets) get(ctx context.Context, key client.ObjectKey) (*corev1.Secret, error) {
+func missing(format string, args ...any) *problem {
+	return &problem{ReasonCredentialsMissing, fmt.Sprintf(format, args...)}
+}
+
+// get gives at least the wanted values of a Secret. Those that are too large are cut to where that can be seen.
+func (s *secrets) get(ctx context.Context, key client.ObjectKey, wanted []want) (map[string]string, error) {
 	m := &metav1.PartialObjectMetadata{}
 	m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 	if err := s.cache.Get(ctx, key, m); err != nil {
-		s.seen.Remove(key)
 		return nil, err
 	}
-	if kept, ok := s.seen.Get(key); ok && kept.(*corev1.Secret).ResourceVersion == m.ResourceVersion {
-		return kept.(*corev1.Secret), nil
+	if values, ok := s.recall(key, m.ResourceVersion, wanted); ok {
+		return values, nil
 	}
 	secret := &corev1.Secret{}
 	if err := s.live.Get(ctx, key, secret); err != nil {
 		return nil, err
 	}
-	s.seen.Add(key, secret)
-	return secret, nil
+	values := map[string]string{}
+	for _, w := range wanted {
+		if v, ok := secret.Data[w.key]; ok {
+			values[w.key] = string(v[:min(len(v), w.most+1)])
+		}
+	}
+	s.keep(key, secret.ResourceVersion, values)
+	return values, nil
+}
+
+// recall gives what is known of a version of a Secret, when that is all that is wanted.
+func (s *secrets) recall(key client.ObjectKey, version string, wanted []want) (map[string]string, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known, ok := s.kept[key]
+	if !ok || known.version != version {
+		return nil, false
+	}
+	values := map[string]string{}
+	for _, w := range wanted {
+		if values[w.key], ok = known.values[w.key]; !ok {
+			return nil, false
+		}
+	}
+	return values, true
+}
+
+func (s *secrets) keep(key client.ObjectKey, version string, values map[string]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.size > maxKept {
+		s.kept, s.size = map[client.ObjectKey]content{}, 0
+	}
+	known := s.kept[key]
+	if known.version != version {
+		known = content{version, map[string]string{}}
+	}
+	for k, v := range values {
+		known.values[k] = v
+		s.size += len(key.Namespace) + len(key.Name) + len(k) + len(v)
+	}
+	s.kept[key] = known
 }

@@ -22,9 +22,11 @@ import (
 	"maps"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -44,7 +46,17 @@ const mark = "autoreboot.acme.com/rebootpolicy."
 
 var ctx = context.Background()
 
-func TestController(t *testing.T) { Run(t, "RebootPolicy") }
+// leaked is what the operator has logged of what no log may hold.
+var leaked atomic.Pointer[string]
+
+func TestController(t *testing.T) {
+	log := funcr.New(func(prefix, args string) {
+		if line := prefix + args; strings.Contains(line, "canary") {
+			leaked.Store(&line)
+		}
+	}, funcr.Options{Verbosity: 5}) // from 8 on client-go logs whole answers
+	Setup{Options: testenv.Options{WithControllers: true}, Log: log}.Run(t, "RebootPolicy")
+}
 
 // databases stand for databases, one for each host.
 type databases struct {

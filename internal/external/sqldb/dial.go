@@ -29,53 +29,79 @@ import (
 	"time"
 )
 
-// errTooLarge is what a connection fails with when the server says more than MaxValue at once.
-var errTooLarge = errors.New("the answer is too large")
-
-// errForbidden is what dialling a forbidden address fails with.
-var errForbidden = errors.New("the address is forbidden")
+var (
+	// ErrTooLarge is what a connection fails with when the server says more than MaxValue at once.
+	ErrTooLarge = errors.New("the answer is too large")
+	// errForbidden is what connecting to a forbidden address fails with.
+	errForbidden = errors.New("the address is forbidden")
+	// errUnjudged is what connecting fails with when nobody can say whether the address is forbidden.
+	errUnjudged = errors.New("it is not known whether the address is forbidden")
+)
 
 // Dialer connects to servers. It looks at the address that a name has been resolved to, at the moment of connecting, so
 // that a name whose address changes gets nowhere either.
 type Dialer struct {
 	// Allow are networks that may be connected to although they are forbidden otherwise: loopback, link-local
-	// (where clouds serve credentials), multicast and unspecified addresses.
+	// (where clouds serve credentials), multicast and unspecified addresses, and those in Deny.
 	Allow []netip.Prefix
 	// Deny are networks that are forbidden beside these.
 	Deny []netip.Prefix
+	// Reach reports whether those who write in a namespace may reach an address from there. nil means that they may.
+	Reach func(ctx context.Context, namespace string, to netip.AddrPort) (bool, error)
+}
 
+// Line connects to one source, on behalf of one namespace.
+type Line struct {
+	dialer    *Dialer
+	namespace string
 	overflows atomic.Int64
 }
 
+// For gives a line on behalf of a namespace.
+func (d *Dialer) For(namespace string) *Line { return &Line{dialer: d, namespace: namespace} }
+
 // Dial connects to an address.
-func (d *Dialer) Dial(ctx context.Context, network, address string) (net.Conn, error) {
-	dialer := net.Dialer{KeepAlive: 30 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
-		return d.permit(address)
-	}}
+func (l *Line) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	dialer := net.Dialer{KeepAlive: 30 * time.Second}
+	dialer.ControlContext = func(ctx context.Context, _, address string, _ syscall.RawConn) error {
+		return l.dialer.permit(ctx, l.namespace, address)
+	}
 	conn, err := dialer.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	return &bounded{Conn: conn, overflows: &d.overflows}, nil
+	return &bounded{Conn: conn, overflows: &l.overflows}, nil
 }
 
 // Overflows counts the connections that were given up because the server said too much.
-func (d *Dialer) Overflows() int64 { return d.overflows.Load() }
+func (l *Line) Overflows() int64 { return l.overflows.Load() }
 
-func (d *Dialer) permit(address string) error {
+func (d *Dialer) permit(ctx context.Context, namespace, address string) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return errForbidden
 	}
 	ip := embedded(at.Addr().Unmap().WithZone(""))
-	if within(d.Allow, ip) {
-		return nil
-	}
-	if within(d.Deny, ip) || within(metadata, ip) || ip.IsLoopback() || ip.IsUnspecified() || ip.IsMulticast() ||
-		ip.IsLinkLocalUnicast() {
+	if !within(d.Allow, ip) && (within(d.Deny, ip) || reserved(ip)) {
 		return errForbidden
 	}
-	return nil
+	if d.Reach == nil {
+		return nil
+	}
+	reaches, err := d.Reach(ctx, namespace, netip.AddrPortFrom(ip, at.Port()))
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", errUnjudged, err)
+	case !reaches:
+		return errForbidden
+	default:
+		return nil
+	}
+}
+
+// reserved are the addresses that no server of anybody's has, or at which clouds serve credentials.
+func reserved(ip netip.Addr) bool {
+	return within(metadata, ip) || ip.IsLoopback() || ip.IsUnspecified() || ip.IsMulticast() || ip.IsLinkLocalUnicast()
 }
 
 // metadata are the addresses outside the link-local networks at which clouds serve credentials.
@@ -115,7 +141,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	if b.said.Add(int64(n)) > MaxValue+1<<16 {
 		b.overflows.Add(1)
 		_ = b.Close()
-		return 0, errTooLarge
+		return 0, ErrTooLarge
 	}
 	return n, err
 }
@@ -138,25 +164,28 @@ func TLSConfig(s Source) (*tls.Config, error) {
 	if s.TLS.CA != "" {
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM([]byte(s.TLS.CA)) {
-			return nil, &Error{Invalid, "the certificate authorities hold no certificate in PEM form"}
+			return nil, &Error{Reason: Invalid, Message: "the certificate authorities in source.tls.caSecretRef hold no certificate in PEM form"}
 		}
 	}
 	return c, nil
 }
 
-// Connecting explains an error of connecting that is none of the server's own words.
+// Connecting explains an error of connecting that is none of the server's own words. It does not tell apart why there
+// is no connection, so that nobody can learn which hosts and ports there are by naming them; the detail does, which is
+// for the operator's log.
 func Connecting(err error, s Source) *Error {
 	at := net.JoinHostPort(s.Host, fmt.Sprint(s.Port))
 	switch {
-	case errors.Is(err, errForbidden):
-		return &Error{Forbidden, at + " has an address that the operator does not connect to: loopback, link-local and metadata " +
-			"addresses are refused unless the operator's configuration allows them"}
+	case errors.Is(err, errForbidden) && net.ParseIP(s.Host) != nil:
+		return &Error{Reason: Forbidden, Message: at + " may not be connected to: loopback, link-local and metadata addresses and the API " +
+			"server are refused, as is what the NetworkPolicies of this namespace keep its pods from; give another source.host"}
 	case errors.As(err, new(*tls.CertificateVerificationError)):
-		return &Error{Insecure, fmt.Sprintf("the certificate of %s cannot be verified: %s", at, certificateFault(err))}
+		return &Error{Reason: Insecure, Message: fmt.Sprintf("the certificate of %s cannot be verified: %s", at, certificateFault(err))}
 	case errors.As(err, new(tls.AlertError)), errors.As(err, new(tls.RecordHeaderError)):
-		return &Error{Insecure, "no encrypted connection to " + at + " came about"}
+		return &Error{Reason: Insecure, Message: "no encrypted connection to " + at + " came about"}
 	default:
-		return &Error{Unreachable, "cannot connect to " + at + ": " + networkFault(err)}
+		return &Error{Reason: Unreachable, Message: "cannot connect to " + at + ": the host does not exist, does not answer, or may not be " +
+			"connected to from this namespace; check source.host and source.port", Detail: networkFault(err)}
 	}
 }
 
@@ -176,6 +205,10 @@ func certificateFault(err error) string {
 func networkFault(err error) string {
 	dns, netErr := (*net.DNSError)(nil), net.Error(nil)
 	switch {
+	case errors.Is(err, errForbidden):
+		return errForbidden.Error()
+	case errors.Is(err, errUnjudged):
+		return errUnjudged.Error()
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return "there is no such host"
 	case errors.As(err, &dns):

@@ -34,6 +34,9 @@ import (
 const (
 	// maxConnections is how many connections there are at most to one source.
 	maxConnections = 2
+	// maxReads is how many statements run at once at most for one namespace. It bounds the memory that values take
+	// while they are read, and is more than one source can use.
+	maxReads = 6
 	// idleClose is when a connection that nobody uses is closed; it outlives the usual interval between two reads.
 	idleClose = 2 * time.Minute
 	// lifetime is when a connection is closed anyway, so that load balancers and failovers are followed.
@@ -49,15 +52,16 @@ const (
 // Driver speaks the protocol of one type of database.
 type Driver interface {
 	// Open prepares access to a source. It connects to nothing.
-	Open(s Source, d *Dialer, l Limits) (Database, error)
+	Open(s Source, line *Line, l Limits) (Database, error)
 }
 
 // Database is one source.
 type Database interface {
 	driver.Connector
-	// Read reads the value in a transaction of its own.
+	// Read reads the value in a transaction of its own. Its error is an *Error, or driver.ErrBadConn for a connection
+	// that broke before anything was asked.
 	Read(ctx context.Context, conn *sql.Conn, w Watch) (Value, error)
-	// Explain turns an error of connecting into an *Error.
+	// Explain turns an error of connecting, and of logging in, into an *Error.
 	Explain(err error) *Error
 }
 
@@ -73,13 +77,21 @@ type Options struct {
 	Clock clock.PassiveClock
 }
 
-// Pools reads from any number of sources, with at most two connections to each. While a source is out, one try at a
-// time is made to reach it, with growing and random pauses between them; everybody else gets the error of the last one.
+// Pools reads from any number of sources, with at most two connections to each. While nobody can connect to a source,
+// one try at a time is made to, with growing and random pauses between them; everybody else gets the error of the last
+// one. What becomes of a statement is the matter of the policy that asks for it, and counts for nobody else.
 type Pools struct {
 	Options
 
-	mu    sync.Mutex
-	pools map[[sha256.Size]byte]*pool
+	mu         sync.Mutex
+	pools      map[[sha256.Size]byte]*pool
+	namespaces map[string]*share
+}
+
+// share is what the reads of one namespace share.
+type share struct {
+	slots chan struct{}
+	users int // guarded by Pools.mu
 }
 
 // New makes Pools.
@@ -89,7 +101,7 @@ func New(o Options) *Pools {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
-	return &Pools{Options: o, pools: map[[sha256.Size]byte]*pool{}}
+	return &Pools{Options: o, pools: map[[sha256.Size]byte]*pool{}, namespaces: map[string]*share{}}
 }
 
 // Read implements Reader.
@@ -102,7 +114,23 @@ func (p *Pools) Read(ctx context.Context, s Source, w Watch) (Value, error) {
 		return Value{}, err
 	}
 	defer p.release(one)
+	if err := take(ctx, one.slots); err != nil {
+		return Value{}, err
+	}
+	defer func() { <-one.slots }()
 	return one.read(ctx, w, p.Limits, p.Clock)
+}
+
+// take waits for a turn.
+func take(ctx context.Context, turn chan<- struct{}) error {
+	select {
+	case turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return &Error{Reason: TimedOut, Message: "the read was given up before a connection was free"}
+	case <-after(ctx, queueing):
+		return &Error{Reason: TimedOut, Message: "no connection was free in time: other policies' statements in this namespace take too long"}
+	}
 }
 
 // Close closes all connections that are not in use; those that are, are closed when their reads end.
@@ -122,24 +150,19 @@ func (p *Pools) pool(s Source) (*pool, error) {
 	}
 	d, ok := p.Drivers[s.Type]
 	if !ok {
-		return nil, &Error{Invalid, fmt.Sprintf("source.type %q is not known: must be postgres or mysql", s.Type)}
+		return nil, &Error{Reason: Invalid, Message: fmt.Sprintf("source.type %q is not known: must be postgres or mysql", s.Type)}
 	}
 	key, now := s.key(), p.Clock.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for k, other := range p.pools {
-		if other.users == 0 && k != key && now.Sub(other.used) > forget {
-			_ = other.db.Close()
-			delete(p.pools, k)
-		}
-	}
+	p.forget(key, now)
 	one, ok := p.pools[key]
 	if !ok {
-		database, err := d.Open(s, p.Dialer, p.Limits)
+		database, err := d.Open(s, p.Dialer.For(s.Namespace), p.Limits)
 		if err != nil {
 			return nil, err
 		}
-		one = &pool{Database: database, db: sql.OpenDB(database), slots: make(chan struct{}, maxConnections)}
+		one = &pool{Database: database, db: sql.OpenDB(database), slots: make(chan struct{}, maxConnections), namespace: s.Namespace}
 		one.db.SetMaxOpenConns(maxConnections)
 		one.db.SetMaxIdleConns(maxConnections)
 		one.db.SetConnMaxIdleTime(idleClose)
@@ -147,9 +170,31 @@ func (p *Pools) pool(s Source) (*pool, error) {
 		p.pools[key] = one
 		p.replace(s, one)
 	}
+	p.use(one, now)
+	return one, nil
+}
+
+// forget closes what nobody has read from for long, but for one source.
+func (p *Pools) forget(but [sha256.Size]byte, now time.Time) {
+	for key, one := range p.pools {
+		if one.users == 0 && key != but && now.Sub(one.used) > forget {
+			_ = one.db.Close()
+			delete(p.pools, key)
+		}
+	}
+}
+
+// use counts one more who reads from a source.
+func (p *Pools) use(one *pool, now time.Time) {
 	one.users++
 	one.used = now
-	return one, nil
+	if p.namespaces[one.namespace] == nil {
+		p.namespaces[one.namespace] = &share{slots: make(chan struct{}, maxReads)}
+	}
+	if one.users == 1 {
+		one.share = p.namespaces[one.namespace]
+	}
+	one.share.users++
 }
 
 // replace closes the idle connections with another password of the same user: a password that has been changed is the
@@ -170,13 +215,16 @@ func (p *Pools) release(one *pool) {
 	defer p.mu.Unlock()
 	one.users--
 	one.used = p.Clock.Now()
+	if one.share.users--; one.share.users == 0 {
+		delete(p.namespaces, one.namespace)
+	}
 }
 
 // key is different for different sources, and does not give the password away.
 func (s Source) key() [sha256.Size]byte {
 	var all []byte
 	for _, part := range []string{
-		string(s.Type), s.Host, fmt.Sprint(s.Port), s.Database, s.User, s.Password, fmt.Sprint(s.TLS.Disabled), s.TLS.CA, s.TLS.ServerName,
+		s.Namespace, string(s.Type), s.Host, fmt.Sprint(s.Port), s.Database, s.User, s.Password, fmt.Sprint(s.TLS.Disabled), s.TLS.CA, s.TLS.ServerName,
 	} {
 		all = binary.BigEndian.AppendUint64(all, uint64(len(part)))
 		all = append(all, part...)
@@ -192,55 +240,56 @@ type pool struct {
 	breaker breaker
 	account [sha256.Size]byte // the source without its password
 
-	// Guarded by Pools.mu.
+	namespace string
+
+	// Guarded by Pools.mu. The share is the same as long as there are users.
+	share *share
 	users int
 	used  time.Time
 }
 
 func (p *pool) read(ctx context.Context, w Watch, l Limits, now clock.PassiveClock) (Value, error) {
-	select {
-	case p.slots <- struct{}{}:
-		defer func() { <-p.slots }()
-	case <-ctx.Done():
-		return Value{}, &Error{TimedOut, "the read was given up before a connection was free"}
-	case <-after(ctx, queueing):
-		return Value{}, &Error{TimedOut, "no connection was free in time: other policies' statements on this source take too long"}
-	}
 	if err := p.breaker.enter(now.Now()); err != nil {
 		return Value{}, err
 	}
 	// A read that was given up by its caller says nothing about the source; the next one tries again.
 	var outage error
 	defer func() { p.breaker.leave(now.Now(), outage) }()
-	value, err := p.attempt(ctx, w, l)
-	if err != nil && ctx.Err() == nil && reasonOf(err).Outage() {
+	value, connected, err := p.attempt(ctx, w, l)
+	if err == nil {
+		return value, nil
+	}
+	err = p.explain(err)
+	if !connected && ctx.Err() == nil {
 		outage = err
 	}
-	return value, err
+	return Value{}, err
 }
 
-// attempt connects and reads. A connection that broke since it was last used, as all do when the server is
-// restarted, is replaced once.
-func (p *pool) attempt(ctx context.Context, w Watch, l Limits) (Value, error) {
-	value, err := p.once(ctx, w, l)
+// attempt connects and reads, and tells whether it could connect. A connection that broke since it was last used, as
+// all do when the server is restarted, is replaced once.
+func (p *pool) attempt(ctx context.Context, w Watch, l Limits) (Value, bool, error) {
+	value, connected, err := p.once(ctx, w, l)
 	if errors.Is(err, driver.ErrBadConn) && ctx.Err() == nil {
-		value, err = p.once(ctx, w, l)
+		return p.once(ctx, w, l)
 	}
-	if err != nil {
-		return Value{}, p.explain(err)
-	}
-	return value, nil
+	return value, connected, err
 }
 
-func (p *pool) once(ctx context.Context, w Watch, l Limits) (Value, error) {
+func (p *pool) once(ctx context.Context, w Watch, l Limits) (Value, bool, error) {
 	conn, err := p.connect(ctx, l)
 	if err != nil {
-		return Value{}, err
+		return Value{}, false, err
 	}
 	defer func() { _ = conn.Close() }() // back to the pool, which throws it away when it is broken
+	if err := take(ctx, p.share.slots); err != nil {
+		return Value{}, true, err
+	}
+	defer func() { <-p.share.slots }()
 	ctx, cancel := context.WithTimeout(ctx, l.Statement+tidying)
 	defer cancel()
-	return p.Read(ctx, conn, w)
+	value, err := p.Read(ctx, conn, w)
+	return value, true, err
 }
 
 func (p *pool) connect(ctx context.Context, l Limits) (*sql.Conn, error) {

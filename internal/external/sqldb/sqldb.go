@@ -39,13 +39,16 @@ const (
 // Source is a database with the credentials to log in with. It is compared as a whole: connections are shared by those
 // who give the same, so nobody reads with credentials that they do not have.
 type Source struct {
-	Type     Type
-	Host     string
-	Port     uint16
-	Database string
-	User     string
-	Password string
-	TLS      TLS
+	// Namespace is where the policy is. It bounds which addresses are reached and how many reads there are at once, and
+	// no connection is shared with another namespace.
+	Namespace string
+	Type      Type
+	Host      string
+	Port      uint16
+	Database  string
+	User      string
+	Password  string
+	TLS       TLS
 }
 
 // TLS says how connections are encrypted. The zero value verifies the server's certificate and name with the system's
@@ -100,10 +103,10 @@ func (v Value) Canonical() []byte {
 	return append(binary.BigEndian.AppendUint64([]byte{1}, uint64(len(v.Text))), v.Text...)
 }
 
-// Comparable tells whether two values are of one kind, so that their difference is a change of the value and not of
-// what it is.
-func (v Value) Comparable(kind Kind) bool {
-	return v.Kind == kind || v.Kind == KindUnknown || kind == KindUnknown
+// Comparable tells whether values of two kinds can be compared, so that their difference is a change of the value and
+// not of what it is.
+func (k Kind) Comparable(other Kind) bool {
+	return k == other || k == KindUnknown || other == KindUnknown
 }
 
 // Reader reads values.
@@ -141,7 +144,7 @@ const (
 	TooLarge Reason = "ValueTooLarge"
 )
 
-// MaxValue is how many bytes an answer of the server may have.
+// MaxValue is how many bytes an answer of the server may have, with all that it says beside the value.
 const MaxValue = 1 << 20
 
 // Error implements error, so that a Reason can be asked for with errors.Is.
@@ -150,8 +153,13 @@ func (r Reason) Error() string { return string(r) }
 // Error says why there is no value.
 type Error struct {
 	Reason Reason
-	// Message is meant for a status: it is the same for the same cause, and holds neither credentials nor values.
+	// Message is meant for a status: it is the same for the same cause, and holds neither credentials nor values, nor
+	// anything that a server or a driver said.
 	Message string
+	// Detail is meant for the operator's log: what those who write policies must not learn. It holds no credentials either.
+	Detail string
+	// Hung tells that the policy's own statement ran into its time limit.
+	Hung bool
 }
 
 // Error implements error.
@@ -159,16 +167,6 @@ func (e *Error) Error() string { return e.Message }
 
 // Is tells whether target is the error's Reason.
 func (e *Error) Is(target error) bool { return target == e.Reason }
-
-// Outage tells whether nobody who logs in like this gets anything at the moment, whatever they ask for.
-func (r Reason) Outage() bool {
-	switch r {
-	case Forbidden, Unreachable, Insecure, LoginRefused:
-		return true
-	default:
-		return false
-	}
-}
 
 // Limits bound one read.
 type Limits struct {

@@ -17,10 +17,10 @@ limitations under the License.
 package sqldb
 
 import (
-	"errors"
 	"net"
 	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -36,7 +36,7 @@ func (w Watch) Statement(quote func(string) string) (string, error) {
 	if w.Query != "" {
 		query := strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(w.Query), ";"))
 		if !queries.MatchString(query) {
-			return "", &Error{Refused, "watch.query must begin with SELECT, WITH, VALUES or TABLE: only queries are run"}
+			return "", &Error{Reason: Refused, Message: "watch.query must begin with SELECT, WITH, VALUES or TABLE: only queries are run"}
 		}
 		return query, nil
 	}
@@ -61,22 +61,32 @@ func (w Watch) check() error {
 	}
 	switch {
 	case w.Query != "" && w.Table+w.Column+w.Where != "":
-		return &Error{Invalid, "watch has both a query and a table: give either query, or table and column"}
+		return &Error{Reason: Invalid, Message: "watch has both a query and a table: give either query, or table and column"}
 	case w.Query+w.Table == "", w.Query+w.Column == "":
-		return &Error{Invalid, "watch needs query, or table and column"}
+		return &Error{Reason: Invalid, Message: "watch needs query, or table and column"}
 	case w.Query == "" && !tables.MatchString(w.Table):
-		return &Error{Invalid, "watch.table must be TABLE or SCHEMA.TABLE; use watch.query for names with a dot in them"}
+		return &Error{Reason: Invalid, Message: "watch.table must be TABLE or SCHEMA.TABLE; use watch.query for names with a dot in them"}
 	}
 	return nil
 }
 
 func (w Watch) checkText() error {
-	for _, field := range [][2]string{{"table", w.Table}, {"column", w.Column}, {"where", w.Where}, {"query", w.Query}} {
+	for _, field := range [][2]string{{"where", w.Where}, {"query", w.Query}} {
 		if strings.ContainsRune(field[1], 0) || !utf8.ValidString(field[1]) {
-			return &Error{Invalid, "watch." + field[0] + " must be text without NUL bytes"}
+			return &Error{Reason: Invalid, Message: "watch." + field[0] + " must be text without NUL bytes"}
+		}
+	}
+	for _, field := range [][2]string{{"table", w.Table}, {"column", w.Column}} {
+		if !printable(field[1]) {
+			return &Error{Reason: Invalid, Message: "watch." + field[0] + " must be text without control characters"}
 		}
 	}
 	return nil
+}
+
+// printable reports whether a text can stand in an event or a log.
+func printable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) })
 }
 
 // hosts are the names and addresses that a server may have. A path would be a socket of this machine.
@@ -90,31 +100,26 @@ func isHost(host string) bool {
 func (s Source) Check() error {
 	switch {
 	case !isHost(s.Host):
-		return &Error{Invalid, "source.host must be a DNS name or an IP address, without a port"}
+		return &Error{Reason: Invalid, Message: "source.host must be a DNS name or an IP address, without a port"}
 	case s.Port == 0:
-		return &Error{Invalid, "source.port must be 1 to 65535"}
+		return &Error{Reason: Invalid, Message: "source.port must be 1 to 65535"}
 	case s.Database == "":
-		return &Error{Invalid, "source.database must name a database"}
+		return &Error{Reason: Invalid, Message: "source.database must name a database"}
 	case s.User == "":
-		return &Error{Invalid, "the user name in the credentials is empty"}
+		return &Error{Reason: Invalid, Message: "the user name in source.credentialsSecretRef is empty"}
+	case !printable(s.Database):
+		return &Error{Reason: Invalid, Message: "source.database must be text without control characters"}
+	case s.TLS.ServerName != "" && !isHost(s.TLS.ServerName):
+		return &Error{Reason: Invalid, Message: "source.tls.serverName must be a DNS name or an IP address"}
 	}
 	return s.checkText()
 }
 
 func (s Source) checkText() error {
-	for _, field := range [][2]string{{"source.database", s.Database}, {"the user name", s.User}, {"the password", s.Password}} {
+	for _, field := range [][2]string{{"user name", s.User}, {"password", s.Password}} {
 		if strings.ContainsRune(field[1], 0) {
-			return &Error{Invalid, field[0] + " must not hold NUL bytes"}
+			return &Error{Reason: Invalid, Message: "the " + field[0] + " in source.credentialsSecretRef must not hold NUL bytes"}
 		}
 	}
 	return nil
-}
-
-// reasonOf is the reason of an error of a Reader.
-func reasonOf(err error) Reason {
-	e := (*Error)(nil)
-	if errors.As(err, &e) {
-		return e.Reason
-	}
-	return Unreachable
 }

@@ -38,7 +38,7 @@ import (
 type Driver struct{}
 
 // Open implements sqldb.Driver.
-func (Driver) Open(s sqldb.Source, d *sqldb.Dialer, l sqldb.Limits) (sqldb.Database, error) {
+func (Driver) Open(s sqldb.Source, line *sqldb.Line, l sqldb.Limits) (sqldb.Database, error) {
 	tlsConfig, err := sqldb.TLSConfig(s)
 	if err != nil {
 		return nil, err
@@ -47,20 +47,21 @@ func (Driver) Open(s sqldb.Source, d *sqldb.Dialer, l sqldb.Limits) (sqldb.Datab
 	// this machine, and passwords in clear text are all off unless they are turned on here.
 	c := gomysql.NewConfig()
 	c.Net, c.Addr, c.DBName, c.User, c.Passwd = "tcp", net.JoinHostPort(s.Host, strconv.Itoa(int(s.Port))), s.Database, s.User, s.Password
-	c.TLS, c.Timeout, c.DialFunc = tlsConfig, l.Connect, d.Dial
+	c.TLS, c.Timeout, c.DialFunc = tlsConfig, l.Connect, line.Dial
 	c.ReadTimeout = l.Connect + l.Statement // the contexts of reads end before that
 	c.Logger = &gomysql.NopLogger{}
 	connector, err := gomysql.NewConnector(c)
 	if err != nil {
 		return nil, &sqldb.Error{Reason: sqldb.Invalid, Message: "the source cannot be connected to as it is given"}
 	}
-	return &database{Connector: connector, source: s, dialer: d, limit: l.Statement}, nil
+	s.Password, s.TLS.CA = "", "" // the connector has them
+	return &database{Connector: connector, source: s, line: line, limit: l.Statement}, nil
 }
 
 type database struct {
 	driver.Connector
 	source sqldb.Source
-	dialer *sqldb.Dialer
+	line   *sqldb.Line
 	limit  time.Duration
 }
 
@@ -88,7 +89,7 @@ func (d *database) Read(ctx context.Context, conn *sql.Conn, w sqldb.Watch) (sql
 			return sqldb.Value{}, stale(err)
 		}
 	}
-	overflows := d.dialer.Overflows()
+	overflows := d.line.Overflows()
 	// MySQL ends a statement that only sleeps without an error when its time is over; so does this look at the time.
 	limited, cancel := context.WithTimeout(ctx, d.limit)
 	defer cancel()
@@ -120,7 +121,7 @@ func (d *database) undo(ctx context.Context, conn *sql.Conn) {
 // stale turns the error of a connection that is of no use any more into the one for which a new one is tried.
 func stale(err error) error {
 	if errors.As(err, new(*gomysql.MySQLError)) {
-		return err
+		return explainLogin(err)
 	}
 	return driver.ErrBadConn
 }
@@ -198,56 +199,3 @@ func kindOf(databaseType string) sqldb.Kind {
 
 // quote makes an identifier of any text.
 func quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
-
-// Explain implements sqldb.Database.
-func (d *database) Explain(err error) *sqldb.Error {
-	my := (*gomysql.MySQLError)(nil)
-	switch {
-	case errors.Is(err, gomysql.ErrNoTLS):
-		return &sqldb.Error{Reason: sqldb.Insecure, Message: "the server offers no TLS; source.tls.mode Disable turns encryption off"}
-	case errors.Is(err, gomysql.ErrCleartextPassword), errors.Is(err, gomysql.ErrOldPassword), errors.Is(err, gomysql.ErrUnknownPlugin):
-		return &sqldb.Error{Reason: sqldb.LoginRefused, Message: "the server asks for a way of logging in that is not supported"}
-	case !errors.As(err, &my):
-		return sqldb.Connecting(err, d.source)
-	}
-	switch my.Number {
-	case 1044, 1045, 1049, 1130, 1698, 1820, 1862, 3118:
-		return &sqldb.Error{Reason: sqldb.LoginRefused, Message: fmt.Sprintf(
-			"the server refuses the login of user %q to the database %q (error %d)", d.source.User, d.source.Database, my.Number)}
-	default:
-		return &sqldb.Error{Reason: sqldb.Unreachable, Message: fmt.Sprintf("the server serves nobody at the moment (error %d)", my.Number)}
-	}
-}
-
-// explain explains an error of the statement.
-func (d *database) explain(ctx context.Context, err error, overflows int64) error {
-	my := (*gomysql.MySQLError)(nil)
-	switch {
-	case errors.As(err, new(*sqldb.Error)):
-		return err
-	case errors.As(err, &my):
-		return explainStatement(my)
-	case d.dialer.Overflows() > overflows:
-		return sqldb.Oversized()
-	case ctx.Err() != nil:
-		return sqldb.Overdue()
-	default:
-		return d.Explain(err)
-	}
-}
-
-// explainStatement repeats the server's messages about the statement itself only; others may quote values.
-func explainStatement(my *gomysql.MySQLError) error {
-	switch my.Number {
-	case 3024, 1969, 1317, 1205, 1907:
-		return sqldb.Overdue()
-	case 1053, 1927:
-		return &sqldb.Error{Reason: sqldb.Unreachable, Message: fmt.Sprintf("the server broke off (error %d)", my.Number)}
-	case 1792:
-		return &sqldb.Error{Reason: sqldb.Refused, Message: "the statement writes, which is not allowed (error 1792)"}
-	case 1046, 1051, 1052, 1054, 1064, 1109, 1142, 1143, 1146, 1305, 1370:
-		return &sqldb.Error{Reason: sqldb.Refused, Message: fmt.Sprintf("the server refuses the statement: %s (error %d)", my.Message, my.Number)}
-	default:
-		return &sqldb.Error{Reason: sqldb.Refused, Message: fmt.Sprintf("the server refuses the statement (error %d)", my.Number)}
-	}
-}

@@ -32,18 +32,20 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/acme/platform-operator/internal/external/sqldb"
 )
 
+// application is how the server's list of sessions names ours.
+const application = "platform-operator"
+
 // Driver implements sqldb.Driver.
 type Driver struct{}
 
 // Open implements sqldb.Driver.
-func (Driver) Open(s sqldb.Source, d *sqldb.Dialer, l sqldb.Limits) (sqldb.Database, error) {
+func (Driver) Open(s sqldb.Source, line *sqldb.Line, l sqldb.Limits) (sqldb.Database, error) {
 	tlsConfig, err := sqldb.TLSConfig(s)
 	if err != nil {
 		return nil, err
@@ -56,20 +58,33 @@ func (Driver) Open(s sqldb.Source, d *sqldb.Dialer, l sqldb.Limits) (sqldb.Datab
 	}
 	c.Host, c.Port, c.Database, c.User, c.Password = s.Host, s.Port, s.Database, s.User, s.Password
 	c.TLSConfig, c.Fallbacks, c.ValidateConnect = tlsConfig, nil, nil
-	c.RuntimeParams = map[string]string{"application_name": "platform-operator"}
-	c.ConnectTimeout, c.DialFunc = l.Connect, d.Dial
+	c.RuntimeParams = map[string]string{"application_name": application}
+	c.ConnectTimeout, c.DialFunc = l.Connect, line.Dial
 	if c.RequireAuth = ""; s.TLS.Disabled {
 		c.RequireAuth = "!password" // not the password itself, whatever the server asks for
 	}
 	c.MaxProtocolMessageBodyLen = sqldb.MaxValue
-	c.OnNotice = func(*pgconn.PgConn, *pgconn.Notice) {}
-	return &database{Connector: stdlib.GetConnector(*c), source: s, begin: begin(l.Statement)}, nil
+	c.OnNotice = func(*pgconn.PgConn, *pgconn.Notice) {} // the line counts what they take
+	c.AfterConnect = watchClient
+	s.Password, s.TLS.CA = "", "" // the configuration has them
+	return &database{Connector: stdlib.GetConnector(*c), source: s, config: c, limits: l}, nil
 }
 
 type database struct {
 	driver.Connector
 	source sqldb.Source
-	begin  string
+	config *pgx.ConnConfig
+	limits sqldb.Limits
+}
+
+// watchClient has the server look once a second whether we are still there, and end the statement when we are not.
+// Servers before PostgreSQL 14 do not know the setting, some systems do not support it: they say so, and nothing changes.
+func watchClient(ctx context.Context, pg *pgconn.PgConn) error {
+	err := pg.Exec(ctx, "SET client_connection_check_interval = '1s'").Close()
+	if errors.As(err, new(*pgconn.PgError)) {
+		return nil
+	}
+	return err
 }
 
 // begin opens a transaction in which nothing can be written, names mean the same for every role, and values are
@@ -77,6 +92,7 @@ type database struct {
 func begin(limit time.Duration) string {
 	return fmt.Sprintf(`BEGIN READ ONLY;
 SET LOCAL statement_timeout = %d;
+SET LOCAL client_min_messages = 'error';
 SET LOCAL idle_in_transaction_session_timeout = %d;
 SET LOCAL search_path = pg_catalog, public, pg_temp;
 SET LOCAL client_encoding = 'UTF8';
@@ -100,19 +116,35 @@ func (d *database) Read(ctx context.Context, conn *sql.Conn, w sqldb.Watch) (sql
 	value := sqldb.Value{}
 	err = conn.Raw(func(c any) error {
 		pg := c.(*stdlib.Conn).Conn().PgConn()
-		if err := pg.Exec(ctx, d.begin).Close(); err != nil {
+		if err := pg.Exec(ctx, begin(d.limits.Statement)).Close(); err != nil {
 			return stale(pg, err)
 		}
 		var readErr error
 		if value, readErr = fetch(ctx, pg, statement); readErr != nil {
 			readErr = explain(ctx, readErr)
 		}
-		if err := pg.Exec(ctx, end).Close(); err != nil && !pg.IsClosed() {
-			_ = pg.Close(ctx) // what could not be undone must not be met by the next read
+		// What could not be undone must not be met by the next read.
+		if err := pg.Exec(ctx, end).Close(); err != nil {
+			d.abandon(ctx, pg)
 		}
 		return readErr
 	})
 	return value, err
+}
+
+// abandon closes a connection at once, and ends the server's process: a function can go on for ever in spite of
+// statement_timeout, cancelling and a closed connection, but not in spite of this.
+func (d *database) abandon(ctx context.Context, pg *pgconn.PgConn) {
+	_ = pg.Conn().Close()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.limits.Connect)
+	defer cancel()
+	other, err := pgconn.ConnectConfig(ctx, &d.config.Config)
+	if err != nil {
+		return // then nobody can; the server finds out by itself that the connection is closed
+	}
+	_ = other.Exec(ctx, fmt.Sprintf("SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity"+
+		" WHERE pid = %d AND usename = current_user AND application_name = '%s'", pg.PID(), application)).Close()
+	_ = other.Close(ctx)
 }
 
 // stale turns the error of a connection that is of no use any more into the one for which a new one is tried.
@@ -120,7 +152,7 @@ func stale(pg *pgconn.PgConn, err error) error {
 	if pg.IsClosed() || !errors.As(err, new(*pgconn.PgError)) {
 		return driver.ErrBadConn
 	}
-	return err
+	return explainLogin(err)
 }
 
 func fetch(ctx context.Context, pg *pgconn.PgConn, statement string) (sqldb.Value, error) {
@@ -181,57 +213,3 @@ func kindOf(oid uint32) sqldb.Kind {
 
 // quote makes an identifier of any text.
 func quote(name string) string { return pgx.Identifier{name}.Sanitize() }
-
-// Explain implements sqldb.Database.
-func (d *database) Explain(err error) *sqldb.Error {
-	pg := (*pgconn.PgError)(nil)
-	if !errors.As(err, &pg) {
-		if strings.Contains(err.Error(), "require_auth check failed") {
-			return &sqldb.Error{Reason: sqldb.LoginRefused, Message: "the server wants the password in clear text, which is not sent without TLS"}
-		}
-		if strings.Contains(err.Error(), "server refused TLS connection") {
-			return &sqldb.Error{Reason: sqldb.Insecure, Message: "the server offers no TLS; source.tls.mode Disable turns encryption off"}
-		}
-		return sqldb.Connecting(err, d.source)
-	}
-	switch {
-	case strings.HasPrefix(pg.Code, "28"), pg.Code == "3D000", pg.Code == "42501":
-		return &sqldb.Error{Reason: sqldb.LoginRefused, Message: fmt.Sprintf(
-			"the server refuses the login of user %q to the database %q (SQLSTATE %s)", d.source.User, d.source.Database, pg.Code)}
-	default:
-		return &sqldb.Error{Reason: sqldb.Unreachable, Message: fmt.Sprintf("the server serves nobody at the moment (SQLSTATE %s)", pg.Code)}
-	}
-}
-
-// explain explains an error of the statement. Only the server's messages about the statement itself are repeated;
-// others may quote values.
-func explain(ctx context.Context, err error) error {
-	pg := (*pgconn.PgError)(nil)
-	switch {
-	case errors.As(err, new(*sqldb.Error)):
-		return err
-	case errors.As(err, new(*pgproto3.ExceededMaxBodyLenErr)):
-		return sqldb.Oversized()
-	case errors.As(err, &pg):
-		return explainStatement(pg)
-	case ctx.Err() != nil:
-		return sqldb.Overdue()
-	default:
-		return err
-	}
-}
-
-func explainStatement(pg *pgconn.PgError) error {
-	switch {
-	case pg.Code == "57014":
-		return sqldb.Overdue()
-	case strings.HasPrefix(pg.Code, "57"), strings.HasPrefix(pg.Code, "53"), strings.HasPrefix(pg.Code, "08"):
-		return &sqldb.Error{Reason: sqldb.Unreachable, Message: fmt.Sprintf("the server broke off (SQLSTATE %s)", pg.Code)}
-	case strings.HasPrefix(pg.Code, "42"):
-		return &sqldb.Error{Reason: sqldb.Refused, Message: fmt.Sprintf("the server refuses the statement: %s (SQLSTATE %s)", pg.Message, pg.Code)}
-	case pg.Code == "25006":
-		return &sqldb.Error{Reason: sqldb.Refused, Message: "the statement writes, which is not allowed (SQLSTATE 25006)"}
-	default:
-		return &sqldb.Error{Reason: sqldb.Refused, Message: fmt.Sprintf("the server refuses the statement (SQLSTATE %s)", pg.Code)}
-	}
-}

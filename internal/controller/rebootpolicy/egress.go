@@ -1,0 +1,130 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package rebootpolicy
+
+import (
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// destination is what is to be connected to.
+type destination struct {
+	address netip.AddrPort
+	// pods are the pods that are behind the address, nil when it is none of the cluster's.
+	pods *backend
+}
+
+// backend is one pod, or the pods that a Service selects.
+type backend struct {
+	namespace       string
+	namespaceLabels labels.Set
+	// labels are those of the pod, or what the Service selects: then its pods have these among others.
+	labels labels.Set
+	// selected tells that it is a Service.
+	selected bool
+	// port is the pods' own, by number, by name, or both.
+	port     int32
+	portName string
+}
+
+// isolating are the NetworkPolicies that bind every pod of a namespace on its way out.
+func isolating(policies []networkingv1.NetworkPolicy) []networkingv1.NetworkPolicy {
+	var all []networkingv1.NetworkPolicy
+	for _, p := range policies {
+		everyPod := len(p.Spec.PodSelector.MatchLabels)+len(p.Spec.PodSelector.MatchExpressions) == 0
+		if everyPod && slices.Contains(p.Spec.PolicyTypes, networkingv1.PolicyTypeEgress) {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// reaches reports whether NetworkPolicies let every pod of a namespace connect to a destination.
+func reaches(policies []networkingv1.NetworkPolicy, namespace string, to destination) bool {
+	bound := isolating(policies)
+	for _, p := range bound {
+		if slices.ContainsFunc(p.Spec.Egress, func(r networkingv1.NetworkPolicyEgressRule) bool { return ruleAllows(r, namespace, to) }) {
+			return true
+		}
+	}
+	return len(bound) == 0
+}
+
+func ruleAllows(rule networkingv1.NetworkPolicyEgressRule, namespace string, to destination) bool {
+	outside := portAllowed(rule.Ports, int32(to.address.Port()), "")
+	if len(rule.To) == 0 {
+		return outside
+	}
+	inside := to.pods != nil && portAllowed(rule.Ports, to.pods.port, to.pods.portName)
+	return slices.ContainsFunc(rule.To, func(peer networkingv1.NetworkPolicyPeer) bool {
+		if peer.IPBlock != nil {
+			return outside && blockHolds(peer.IPBlock, to.address.Addr())
+		}
+		return inside && peerHolds(peer, namespace, to.pods)
+	})
+}
+
+func portAllowed(ports []networkingv1.NetworkPolicyPort, number int32, name string) bool {
+	return len(ports) == 0 || slices.ContainsFunc(ports, func(p networkingv1.NetworkPolicyPort) bool {
+		switch {
+		case p.Protocol != nil && *p.Protocol != corev1.ProtocolTCP:
+			return false
+		case p.Port == nil:
+			return true
+		case p.Port.Type == intstr.String:
+			return name != "" && p.Port.StrVal == name
+		case p.EndPort != nil:
+			return number >= p.Port.IntVal && number <= *p.EndPort
+		default:
+			return number == p.Port.IntVal
+		}
+	})
+}
+
+func blockHolds(block *networkingv1.IPBlock, ip netip.Addr) bool {
+	holds := func(text string) bool {
+		n, err := netip.ParsePrefix(text)
+		return err == nil && n.Contains(ip)
+	}
+	return holds(block.CIDR) && !slices.ContainsFunc(block.Except, holds)
+}
+
+func peerHolds(peer networkingv1.NetworkPolicyPeer, namespace string, b *backend) bool {
+	if peer.NamespaceSelector == nil && b.namespace != namespace || !selects(peer.NamespaceSelector, b.namespaceLabels) {
+		return false
+	}
+	// Of a Service's pods some labels are known only, so nothing can be concluded from one that is missing.
+	if peer.PodSelector != nil && b.selected && len(peer.PodSelector.MatchExpressions) > 0 {
+		return false
+	}
+	return selects(peer.PodSelector, b.labels)
+}
+
+// selects tells whether a selector, which selects everything when it is nil, selects labels.
+func selects(s *metav1.LabelSelector, set labels.Set) bool {
+	if s == nil {
+		return true
+	}
+	selector, err := metav1.LabelSelectorAsSelector(s)
+	return err == nil && selector.Matches(set)
+}

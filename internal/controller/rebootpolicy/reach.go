@@ -1,0 +1,114 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package rebootpolicy
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Reach tells which addresses policies of a namespace may have the operator connect to: those that the NetworkPolicies of
+// the namespace let all of its pods connect to. The operator stands outside of the namespace, where they do not bind it.
+type Reach struct {
+	// Live reads from the API server. It is asked for each new connection, and there are few.
+	Live client.Reader
+}
+
+// Allowed reports whether policies of a namespace may connect to an address.
+func (r Reach) Allowed(ctx context.Context, namespace string, to netip.AddrPort) (bool, error) {
+	list := &networkingv1.NetworkPolicyList{}
+	if err := r.Live.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		return false, fmt.Errorf("listing NetworkPolicies: %w", err)
+	}
+	if reaches(list.Items, namespace, destination{address: to}) {
+		return true, nil
+	}
+	pods, err := r.behind(ctx, to)
+	if err != nil || pods == nil {
+		return false, err
+	}
+	ns := &corev1.Namespace{}
+	if err := r.Live.Get(ctx, client.ObjectKey{Name: pods.namespace}, ns); err != nil {
+		return false, fmt.Errorf("reading the Namespace: %w", err)
+	}
+	pods.namespaceLabels = ns.Labels
+	return reaches(list.Items, namespace, destination{to, pods}), nil
+}
+
+// behind finds the pods behind an address, which is a pod's or a Service's own, nil when there are none.
+func (r Reach) behind(ctx context.Context, to netip.AddrPort) (*backend, error) {
+	pods := &corev1.PodList{}
+	if err := r.Live.List(ctx, pods, client.MatchingFields{"status.podIP": to.Addr().String()}); err != nil {
+		return nil, fmt.Errorf("listing Pods: %w", err)
+	}
+	for _, p := range pods.Items {
+		// The address of a pod in its node's network is the node's, and that of one that has ended is another's.
+		if !p.Spec.HostNetwork && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
+			return &backend{namespace: p.Namespace, labels: p.Labels, port: int32(to.Port()), portName: portName(p.Spec, to.Port())}, nil
+		}
+	}
+	services := &corev1.ServiceList{}
+	if err := r.Live.List(ctx, services, client.MatchingFields{"spec.clusterIP": to.Addr().String()}); err != nil {
+		return nil, fmt.Errorf("listing Services: %w", err)
+	}
+	for _, s := range services.Items {
+		if b := served(s, to.Port()); b != nil {
+			return b, nil
+		}
+	}
+	return nil, nil
+}
+
+func portName(spec corev1.PodSpec, number uint16) string {
+	for _, c := range spec.Containers {
+		for _, p := range c.Ports {
+			if p.ContainerPort == int32(number) && (p.Protocol == corev1.ProtocolTCP || p.Protocol == "") {
+				return p.Name
+			}
+		}
+	}
+	return ""
+}
+
+// served are the pods behind a port of a Service. One without a selector may lead anywhere.
+func served(s corev1.Service, number uint16) *backend {
+	if len(s.Spec.Selector) == 0 {
+		return nil
+	}
+	for _, p := range s.Spec.Ports {
+		if p.Port != int32(number) || p.Protocol != corev1.ProtocolTCP {
+			continue
+		}
+		b := &backend{namespace: s.Namespace, labels: s.Spec.Selector, selected: true}
+		switch {
+		case p.TargetPort.Type == intstr.String:
+			b.portName = p.TargetPort.StrVal
+		case p.TargetPort.IntVal != 0:
+			b.port = p.TargetPort.IntVal
+		default:
+			b.port = p.Port
+		}
+		return b
+	}
+	return nil
+}

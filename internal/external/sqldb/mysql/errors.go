@@ -1,0 +1,130 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package mysql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	gomysql "github.com/go-sql-driver/mysql"
+
+	"github.com/acme/platform-operator/internal/external/sqldb"
+)
+
+// Servers' messages repeat what they are about: user names, values, parts of the statement. None of them is ever passed
+// on. These are our own sentences for the numbers that say what is wrong; of others there is the number.
+
+const (
+	checkLogin    = "the server refuses the login; check the user name and the password in source.credentialsSecretRef"
+	checkDatabase = "there is no such database, or the user has no right in it; check source.database"
+	checkPassword = "the server wants this user's password to be changed first"
+	checkRights   = "the user may not read this; grant SELECT on the table, or EXECUTE on the function"
+	checkTable    = "there is no such table; check watch.table or watch.query"
+	checkQuery    = "check watch.where or watch.query"
+)
+
+// logins are what a server says to somebody whom it does not let in.
+var logins = map[uint16]string{
+	1044: checkDatabase, 1049: checkDatabase,
+	1045: checkLogin, 1698: checkLogin,
+	1130: "the server takes no logins from here; check the host of the user in the server",
+	1820: checkPassword, 1862: checkPassword,
+	3118: "the user is locked",
+}
+
+// statements are what a server says of a statement.
+var statements = map[uint16]string{
+	1046: "no database is selected; check watch.table or watch.query",
+	1051: checkTable, 1109: checkTable, 1146: checkTable,
+	1052: "the name of a column is ambiguous; " + checkQuery,
+	1054: "there is no such column; check watch.column, watch.where or watch.query",
+	1064: "the statement has a syntax error; " + checkQuery,
+	1142: checkRights, 1143: checkRights, 1370: checkRights,
+	1242: "a part of the statement gives more than one row; " + checkQuery,
+	1292: "a value cannot be converted; " + checkQuery,
+	1305: "there is no such function; " + checkQuery,
+	1365: "the statement divides by zero",
+	1644: "a function that the statement calls fails",
+	1690: "a number is out of range",
+	1792: "the statement writes, which is not allowed; use one that only reads",
+}
+
+func withNumber(message string, number uint16) string {
+	return fmt.Sprintf("%s (error %d)", message, number)
+}
+
+// Explain implements sqldb.Database.
+func (d *database) Explain(err error) *sqldb.Error {
+	switch {
+	case errors.Is(err, gomysql.ErrNoTLS):
+		return &sqldb.Error{Reason: sqldb.Insecure, Message: "the server offers no TLS; source.tls.mode Disable turns encryption off"}
+	case errors.Is(err, gomysql.ErrCleartextPassword), errors.Is(err, gomysql.ErrOldPassword), errors.Is(err, gomysql.ErrUnknownPlugin):
+		return &sqldb.Error{Reason: sqldb.LoginRefused, Message: "the server asks for a way of logging in that is not supported"}
+	case errors.As(err, new(*gomysql.MySQLError)):
+		return explainLogin(err)
+	default:
+		return sqldb.Connecting(err, d.source)
+	}
+}
+
+// explainLogin explains what a server says before it is asked anything.
+func explainLogin(err error) *sqldb.Error {
+	number := numberOf(err)
+	if message, ok := logins[number]; ok {
+		return &sqldb.Error{Reason: sqldb.LoginRefused, Message: withNumber(message, number)}
+	}
+	return &sqldb.Error{Reason: sqldb.Unreachable, Message: withNumber("the server serves nobody at the moment", number)}
+}
+
+func numberOf(err error) uint16 {
+	my := (*gomysql.MySQLError)(nil)
+	if errors.As(err, &my) {
+		return my.Number
+	}
+	return 0
+}
+
+// explain explains an error of the statement.
+func (d *database) explain(ctx context.Context, err error, overflows int64) error {
+	switch {
+	case errors.As(err, new(*sqldb.Error)):
+		return err
+	case errors.As(err, new(*gomysql.MySQLError)):
+		return explainStatement(numberOf(err))
+	case d.line.Overflows() > overflows:
+		return sqldb.Oversized()
+	case ctx.Err() != nil:
+		return sqldb.Overdue()
+	default:
+		return sqldb.Broken()
+	}
+}
+
+func explainStatement(number uint16) error {
+	switch number {
+	case 3024, 1969, 1317, 1205, 1907:
+		return sqldb.Overdue()
+	case 1053, 1927:
+		return &sqldb.Error{Reason: sqldb.Unreachable, Message: withNumber("the server broke off", number)}
+	}
+	message, ok := statements[number]
+	if !ok {
+		message = "the server refuses the statement"
+	}
+	return &sqldb.Error{Reason: sqldb.Refused, Message: withNumber(message, number)}
+}
