@@ -110,7 +110,7 @@ var _ = Describe("Tenants", Ordered, ContinueOnFailure, func() {
 		Eventually(func(g Gomega) {
 			g.Expect(bindingOf(n).Subjects).To(ConsistOf(person("kim")))
 			g.Expect(in(ns, "tenant-isolation", &networkingv1.NetworkPolicy{}).Spec.PolicyTypes).To(ContainElement(networkingv1.PolicyTypeEgress))
-			g.Expect(in(ns, "stg", &corev1.ResourceQuota{}).Spec.Hard).To(beAmounts("cpu", "50", "memory", "50Gi", "pods", "50"))
+			g.Expect(in(ns, "stg", &corev1.ResourceQuota{}).Spec.Hard).To(holdAmounts("cpu", "50", "memory", "50Gi", "pods", "50"))
 			g.Expect(namespaceOf(n).Labels).To(HaveKeyWithValue("pod-security.kubernetes.io/enforce", "restricted"))
 		}).Should(Succeed())
 		Eventually(Ready(n)).Should(Equal("False ChildTerminating"))
