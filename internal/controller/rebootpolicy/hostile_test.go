@@ -114,7 +114,6 @@ var _ = Describe("Somebody who means harm", Ordered, func() {
 			Expect(Message(p, "ValueRead")).To(HavePrefix(fmt.Sprintf("cannot connect to %s:%d: the host does not exist, does not answer, or may not be connected to",
 				p.Spec.Source.Host, p.Spec.Source.Port)))
 		}
-		Expect(server.Sessions()).To(BeZero())
 
 		tier := Create(&tenancy.DeploymentTier{ObjectMeta: metav1.ObjectMeta{Name: "prod"}, Spec: tenancy.DeploymentTierSpec{
 			Network: &tenancy.NetworkRules{Isolation: tenancy.IsolationIngressAndEgress, ToCIDRs: []string{"127.0.0.0/8"}},
