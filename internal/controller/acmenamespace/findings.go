@@ -203,9 +203,9 @@ func everything(s *metav1.LabelSelector) bool {
 	return s != nil && len(s.MatchLabels) == 0 && len(s.MatchExpressions) == 0
 }
 
-// addQuota describes a ResourceQuota that is not the operator's.
+// addQuota describes a ResourceQuota that is neither the one of the tier nor the one about priority classes.
 func (f *findings) addQuota(q *corev1.ResourceQuota, own string) {
-	if q.Name != own {
+	if q.Name != own && q.Name != tenancy.PriorityQuotaName {
 		f.add("ResourceQuota %q limits the namespace as well", q.Name)
 	}
 }

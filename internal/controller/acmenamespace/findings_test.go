@@ -138,6 +138,7 @@ func TestPoliciesOpenToAll(t *testing.T) {
 func TestOtherFindings(t *testing.T) {
 	f := findings{}
 	f.addQuota(&corev1.ResourceQuota{ObjectMeta: named("dev")}, "dev")
+	f.addQuota(&corev1.ResourceQuota{ObjectMeta: named("priority-classes-not-allowed")}, "dev")
 	f.addQuota(&corev1.ResourceQuota{ObjectMeta: named("prod")}, "dev")
 	f.addLimitRange(&corev1.LimitRange{ObjectMeta: named("defaults")})
 	f.addLimitRange(&corev1.LimitRange{ObjectMeta: named("theirs")})

@@ -160,7 +160,7 @@ var _ = Describe("An AcmeNamespace that has lost its finalizer", Ordered, Contin
 		op.Start()
 		Eventually(Ready(heir)).Should(Equal("True ReleaseUnreported"))
 		Eventually(func() string { _ = Reload(heir); return Message(heir, "Composed") }).Should(Equal(fmt.Sprintf(
-			`the Namespace "app-lost-deaf" and its guardrails are in place. Billing does not know yet that the former AcmeNamespace lost-deaf (UID %s) is gone: `+
+			`the Namespace "app-lost-deaf" and its guardrails are in place, with the Pod Security level baseline, which all pods meet. Billing does not know yet that the former AcmeNamespace lost-deaf (UID %s) is gone: `+
 				`it cannot be asked as configured; the operator's log has the details. It is reported again at least every 1s; `+
 				`to drop the report, set the annotation tenancy.acme.com/skip-billing: "true"`, n.UID)))
 

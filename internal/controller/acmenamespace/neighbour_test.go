@@ -24,6 +24,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
@@ -110,7 +111,9 @@ var _ = Describe("Tenants", Ordered, ContinueOnFailure, func() {
 		Eventually(func(g Gomega) {
 			g.Expect(bindingOf(n).Subjects).To(ConsistOf(person("kim")))
 			g.Expect(in(ns, "tenant-isolation", &networkingv1.NetworkPolicy{}).Spec.PolicyTypes).To(ContainElement(networkingv1.PolicyTypeEgress))
-			g.Expect(in(ns, "stg", &corev1.ResourceQuota{}).Spec.Hard).To(holdAmounts("cpu", "50", "memory", "50Gi", "pods", "50"))
+			stg := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "stg"}}
+			g.Expect(Reload(stg)).To(Succeed())
+			g.Expect(stg.Spec.Hard).To(holdAmounts("cpu", "50", "memory", "50Gi", "pods", "50"))
 			g.Expect(namespaceOf(n).Labels).To(HaveKeyWithValue("pod-security.kubernetes.io/enforce", "restricted"))
 		}).Should(Succeed())
 		Eventually(Ready(n)).Should(Equal("False ChildTerminating"))
