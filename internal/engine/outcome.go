@@ -150,14 +150,6 @@ func (o Outcome) status() metav1.ConditionStatus {
 	}
 }
 
-// Verdict is what the condition of a step with this outcome, or this error, shows.
-func Verdict(o Outcome, err error) (status metav1.ConditionStatus, reason, message string) {
-	if err != nil {
-		o = failed(err)
-	}
-	return o.status(), o.reason, o.message
-}
-
 // explained is an error with a reason and a message made for the reader of a condition.
 type explained struct {
 	error

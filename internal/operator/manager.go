@@ -49,7 +49,7 @@ import (
 	configv1alpha1 "github.com/acme/platform-operator/api/config/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
-	"github.com/acme/platform-operator/internal/rollout"
+	"github.com/acme/platform-operator/internal/restart"
 )
 
 // leaseName is the Lease that replicas elect their leader by. It is frozen: replicas of two versions
@@ -85,10 +85,7 @@ func NewManager(restConfig *rest.Config, c *configv1alpha1.PlatformOperatorConfi
 	if err != nil {
 		return nil, fmt.Errorf("making the manager: %w", err)
 	}
-	if err := rollout.Index(context.Background(), mgr.GetFieldIndexer()); err != nil {
-		return nil, err
-	}
-	d := Deps{Options: o, Config: c}
+	d := Deps{Options: o, Config: c, Restarts: &restart.Peers{}}
 	d.connect(mgr.GetAPIReader(), restConfig.Host)
 	for _, k := range Kinds {
 		if err := k.Register(mgr, d); err != nil {

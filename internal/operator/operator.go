@@ -74,6 +74,8 @@ type Deps struct {
 	Options
 	// Config is the configuration in effect.
 	Config *configv1alpha1.PlatformOperatorConfig
+	// Restarts are the kinds that restart workloads.
+	Restarts *restart.Peers
 }
 
 // Run runs the operator until ctx ends. A valid change of the configuration ends the manager gracefully

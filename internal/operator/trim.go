@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/acme/platform-operator/internal/names"
+	"github.com/acme/platform-operator/internal/restart"
 )
 
 // trimSource keeps of the metadata of a ConfigMap or a Secret what leads to those who depend on it. The
@@ -59,24 +60,25 @@ func trimWorkload(in any) (any, error) {
 	if !ok || o.GetLabels()[names.LabelManagedBy] == names.Operator {
 		return trimManagedFields(in)
 	}
-	o.SetAnnotations(nil)
 	o.SetLabels(nil)
 	switch o := o.(type) {
 	case *appsv1.Deployment:
-		trimTemplate(&o.Spec.Template)
+		trimTemplate(o, &o.Spec.Template)
 		o.Status.Conditions = nil
 	case *appsv1.StatefulSet:
-		trimTemplate(&o.Spec.Template)
+		trimTemplate(o, &o.Spec.Template)
 		o.Spec.VolumeClaimTemplates = nil
 		o.Status.Conditions = nil
 	case *appsv1.DaemonSet:
-		trimTemplate(&o.Spec.Template)
+		trimTemplate(o, &o.Spec.Template)
 		o.Status.Conditions = nil
 	}
 	return trimManagedFields(o)
 }
 
-func trimTemplate(t *corev1.PodTemplateSpec) {
+// trimTemplate keeps of a pod template its labels, its marks, and a fingerprint of the rest.
+func trimTemplate(o client.Object, t *corev1.PodTemplateSpec) {
+	o.SetAnnotations(map[string]string{names.AnnotationTemplate: restart.Fingerprint(t)})
 	t.Spec = corev1.PodSpec{}
 	maps.DeleteFunc(t.Annotations, func(key, _ string) bool { return !isOurs(key) })
 }

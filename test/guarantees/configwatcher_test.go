@@ -34,7 +34,7 @@ import (
 	"github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
-	"github.com/acme/platform-operator/internal/rollout"
+	"github.com/acme/platform-operator/internal/restart"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -152,7 +152,7 @@ func (f configWatchers) Breakages() []Breakage {
 				f.Change(nil, unique)
 			},
 			Mend:   func(string) { giveBackRole() },
-			Reason: rollout.ReasonRestartRefused, Status: status.InProgressStatus,
+			Reason: restart.ReasonRestartRefused, Status: status.InProgressStatus,
 		},
 	}
 }

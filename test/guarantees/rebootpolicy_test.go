@@ -35,7 +35,7 @@ import (
 	"github.com/acme/platform-operator/internal/controller/rebootpolicy"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/external/sqldb/sqltest"
-	"github.com/acme/platform-operator/internal/rollout"
+	"github.com/acme/platform-operator/internal/restart"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -181,7 +181,7 @@ func (f *rebootPolicies) Breakages() []Breakage {
 				f.Change(nil, unique)
 			},
 			Mend:   func(string) { giveBackRole() },
-			Reason: rollout.ReasonRestartRefused, Status: status.InProgressStatus,
+			Reason: restart.ReasonRestartRefused, Status: status.InProgressStatus,
 		},
 	}
 }
