@@ -24,6 +24,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/acme/platform-operator/internal/restart"
 )
 
 var ours = map[string]string{"app.kubernetes.io/managed-by": "platform-operator"}
@@ -83,6 +85,9 @@ func TestTrimWorkload(t *testing.T) {
 			switch o := trimmed(t, trimWorkload, in.DeepCopyObject()).(type) {
 			case *appsv1.Deployment:
 				got = o.Spec.Template
+				if !whole && o.Annotations["autoreboot.acme.com/template"] != restart.Fingerprint(&template) {
+					t.Errorf("a Deployment lost what identifies its template: %v", o.Annotations)
+				}
 				if !o.Spec.Paused || *o.Spec.Replicas != 2 || o.Generation != 3 || len(o.ManagedFields) != 1 {
 					t.Errorf("a Deployment lost what tells whether it rolls: %+v", o)
 				}

@@ -31,7 +31,7 @@ import (
 // of all that wait to restart it, so that it rolls once.
 type Peers struct{ kinds []peerKind }
 
-// peerKind lists the requests of all objects of one kind in a namespace.
+// peerKind lists the requests of the objects of one kind in a namespace whose restart is pending.
 type peerKind struct {
 	name string
 	list func(ctx context.Context, reader client.Reader, namespace string) ([]Request, error)
@@ -55,7 +55,7 @@ func (p *Peers) pending(ctx context.Context, reader client.Reader, req Request) 
 		}
 		for _, other := range requests {
 			waits := other.Status.Pending
-			if waits == nil || waits.Number == 0 || other.Policy.DryRun || !other.rolls() || other.Object.GetUID() == req.Object.GetUID() ||
+			if waits.Number == 0 || other.Policy.DryRun || !other.rolls() || other.Object.GetUID() == req.Object.GetUID() ||
 				other.Object.GetAnnotations()[names.AnnotationPaused] == "true" {
 				continue
 			}
@@ -76,7 +76,8 @@ func (p peers) marks(w workload) map[string]string {
 	return out
 }
 
-// listRequests lists the requests of all objects of a kind in a namespace; in all namespaces when it is "".
+// listRequests lists the requests of all objects of a kind whose restart is pending, in a namespace; in all namespaces when
+// it is "".
 func listRequests[T Object](newList func() client.ObjectList, request func(T) Request) func(context.Context, client.Reader, string) ([]Request, error) {
 	return func(ctx context.Context, reader client.Reader, namespace string) ([]Request, error) {
 		list := newList()
@@ -85,7 +86,9 @@ func listRequests[T Object](newList func() client.ObjectList, request func(T) Re
 		}
 		var all []Request
 		err := meta.EachListItem(list, func(item runtime.Object) error {
-			all = append(all, request(item.(T)))
+			if o := item.(T); o.Restarts().Pending != nil {
+				all = append(all, request(o))
+			}
 			return nil
 		})
 		return all, err
