@@ -17,7 +17,9 @@ limitations under the License.
 package engine
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -27,8 +29,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
@@ -114,30 +114,96 @@ func (c Child) OrReplace() Child {
 	return c
 }
 
-// Compose is the step that makes the cluster hold exactly the given children: each is applied unless
-// it is already as wanted, and what was made for the object earlier and is not wanted any more is
-// deleted. The function gives the complete list at every run.
+// Compose is the step that makes the cluster hold exactly the given children: each is applied unless it is already as
+// wanted, and what was made for the object earlier and is not wanted any more is deleted. The function gives the
+// complete list at every run.
+//
+// The order of the list is the order of the work, so a kind lists what takes rights away before what gives them. A child
+// that cannot be changed now, since it is being deleted, is refused, or belongs to somebody else, stops none of the
+// others: all are attempted, and the outcome is that of the worst, with a message that names each.
+//
+// Of a type of which a wanted child is not in place, nothing is deleted: it may be what the missing one stands in for.
+// A kind that exchanges a child for one of another type keeps the old one in the list until the new one is there.
 func (s Scope[T]) Compose(condition string, desired func() ([]Child, error)) Step {
 	return Step{condition, func(ctx context.Context) (Outcome, error) {
 		children, err := desired()
 		if err != nil {
 			return Outcome{}, err
 		}
-		keep := map[identity]bool{}
+		all, keep, held := troubles{}, map[identity]bool{}, map[reflect.Type]bool{}
 		for _, c := range children {
-			if out, err := s.apply(ctx, c); err != nil || !out.GoesOn() {
-				return out, err
-			}
-			keep[identity{reflect.TypeOf(c.newLive()), c.key}] = true
+			out, err := s.attempt(ctx, c)
+			all.add(out, err)
+			what := identity{reflect.TypeOf(c.newLive()), c.key}
+			keep[what] = true
+			held[what.goType] = held[what.goType] || err != nil || !out.GoesOn()
 		}
-		return Done(), s.prune(ctx, keep)
+		all.add(Done(), s.prune(ctx, keep, held))
+		return all.outcome()
 	}}
+}
+
+// troubles are what keeps a Compose from being done.
+type troubles struct {
+	outs []Outcome
+	errs []error
+}
+
+func (t *troubles) add(out Outcome, err error) {
+	switch {
+	case err != nil:
+		t.errs = append(t.errs, err)
+	case !out.GoesOn():
+		t.outs = append(t.outs, out)
+	}
+}
+
+// outcome is the worst of all: an error, else a block, else a wait. Races that were lost are the outcome only when
+// nothing unexpected has happened beside them.
+func (t *troubles) outcome() (Outcome, error) {
+	if unexpected := slices.DeleteFunc(slices.Clone(t.errs), lostRace); len(unexpected) > 0 {
+		t.errs = unexpected
+	}
+	switch {
+	case len(t.errs) > 0 && len(t.errs)+len(t.outs) == 1 || len(t.errs) > 0 && lostRace(t.errs[0]):
+		return Outcome{}, t.errs[0]
+	case len(t.errs) > 0:
+		var all []Outcome
+		for _, err := range t.errs {
+			all = append(all, failed(err))
+		}
+		return Outcome{}, Explain(errors.Join(t.errs...), all[0].reason, told(append(all, t.outs...)))
+	case len(t.outs) == 0:
+		return Done(), nil
+	}
+	slices.SortStableFunc(t.outs, func(a, b Outcome) int { return cmp.Compare(b.state, a.state) }) // blocked before waiting
+	worst := t.outs[0]
+	worst.message = told(t.outs)
+	for _, out := range t.outs {
+		worst.after, worst.due = sooner(worst.after, out.after), earlier(worst.due, out.due)
+	}
+	return worst, nil
+}
+
+// told are the messages of outcomes, each once.
+func told(outs []Outcome) string {
+	var messages []string
+	for _, out := range outs {
+		if !slices.Contains(messages, out.message) {
+			messages = append(messages, out.message)
+		}
+	}
+	return strings.Join(messages, "; ")
 }
 
 // identity tells objects of all types apart.
 type identity struct {
 	goType reflect.Type // a pointer to the struct, which is named like the kind
 	key    client.ObjectKey
+}
+
+func identityOf(o client.Object) identity {
+	return identity{reflect.TypeOf(o), client.ObjectKeyFromObject(o)}
 }
 
 // String is what messages call the object.
@@ -148,6 +214,24 @@ func (i identity) String() string {
 // nameTakenRecheck is how often an object that found its child's name taken looks again: the other
 // object is none of ours, so that no watch may tell.
 const nameTakenRecheck = time.Minute
+
+// placeRecheck is how often a place that is not the owner's yet is looked at, beside the watch.
+const placeRecheck = 10 * time.Second
+
+// attempt makes one child true, where the owner may.
+func (s Scope[T]) attempt(ctx context.Context, c Child) (Outcome, error) {
+	if s.Obj.GetNamespace() == "" && c.key.Namespace != "" {
+		own, err := s.ownPlace(ctx, c.key.Namespace)
+		switch {
+		case err != nil:
+			return Outcome{}, fmt.Errorf("reading the Namespace %s: %w", c.key.Namespace, err)
+		case !own:
+			return Wait(placeRecheck, "NamespaceNotReady", fmt.Sprintf(
+				"the Namespace %q does not belong to this object yet; nothing is made in it", c.key.Namespace)), nil
+		}
+	}
+	return s.apply(ctx, c)
+}
 
 // apply makes one child true.
 func (s Scope[T]) apply(ctx context.Context, c Child) (Outcome, error) {
@@ -161,40 +245,18 @@ func (s Scope[T]) apply(ctx context.Context, c Child) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, fmt.Errorf("reading %s: %w", what, err)
 	}
-	if out := s.mayTake(c, live, what); !out.GoesOn() {
-		return out, nil
-	}
-	if !live.GetDeletionTimestamp().IsZero() {
-		return Wait(nameTakenRecheck, "ChildTerminating", what.String()+" is being deleted; it is made anew once it is gone"), nil
+	if out, err := s.mayTake(ctx, c, live, what); err != nil || !out.GoesOn() {
+		return out, err
 	}
 	extracted, err := c.extract(live, names.FieldManager(s.runner.Name))
 	if err != nil {
 		return Outcome{}, fmt.Errorf("reading the owned fields of %s: %w", what, err)
 	}
 	if equality.Semantic.DeepEqual(extracted, c.intent) {
-		return Done(), nil
+		return terminating(live, what), nil
 	}
 	c.expect(live.GetUID(), "")
 	return s.sendOver(ctx, c, live, what)
-}
-
-// sendOver applies a child over a live object, which goes first when it cannot be changed as wanted.
-func (s Scope[T]) sendOver(ctx context.Context, c Child, live client.Object, what identity) (Outcome, error) {
-	out, err := s.send(ctx, c, what)
-	if c.replace && apierrors.IsInvalid(err) {
-		return s.delete(ctx, live, what)
-	}
-	return out, err
-}
-
-// delete deletes a child that is to be made anew: the next run creates it.
-func (s Scope[T]) delete(ctx context.Context, live client.Object, what identity) (Outcome, error) {
-	// A cache that selects on our marks may have dropped the object already: no read is to wait for it.
-	err := s.Client.Delete(ctx, live, client.Preconditions{UID: new(live.GetUID())}, client.DisableReadYourWritesConsistency)
-	if client.IgnoreNotFound(err) != nil {
-		return Outcome{}, fmt.Errorf("deleting %s: %w", what, err)
-	}
-	return Wait(time.Second, "Replacing", what.String()+" cannot be changed as wanted and is made anew"), nil
 }
 
 // create applies a child that the cache does not show. If there is one after all (the cache is late, or
@@ -209,20 +271,54 @@ func (s Scope[T]) create(ctx context.Context, c Child, what identity) (Outcome, 
 	if err := s.Live.Get(ctx, c.key, live); err != nil {
 		return Outcome{}, fmt.Errorf("reading %s: %w", what, err)
 	}
-	if out := s.mayTake(c, live, what); !out.GoesOn() {
-		return out, nil
+	if out, err := s.mayTake(ctx, c, live, what); err != nil || !out.GoesOn() {
+		return out, err
 	}
 	c.expect(live.GetUID(), live.GetResourceVersion())
 	return s.sendOver(ctx, c, live, what)
 }
 
 // mayTake blocks when a live object of the wanted name is not ours to change.
-func (s Scope[T]) mayTake(c Child, live client.Object, what identity) Outcome {
-	if c.adopt || s.Owned(live) {
-		return Done()
+func (s Scope[T]) mayTake(ctx context.Context, c Child, live client.Object, what identity) (Outcome, error) {
+	own, err := s.owned(ctx, live)
+	if err != nil || own || c.adopt || s.strayed(live) {
+		return Done(), err
 	}
+	return nameTaken(what), nil
+}
+
+func nameTaken(what identity) Outcome {
 	return BlockFor(nameTakenRecheck, "NameTaken",
 		what.String()+" exists and does not belong to this object; it is left alone. Delete or rename it, or choose another name")
+}
+
+// sendOver applies a child over a live object, which goes first when it cannot be changed as wanted. One that is being
+// deleted is applied to as well: as long as somebody's finalizer keeps it, it has its effect.
+func (s Scope[T]) sendOver(ctx context.Context, c Child, live client.Object, what identity) (Outcome, error) {
+	out, err := s.send(ctx, c, what)
+	leaving := terminating(live, what)
+	switch {
+	case c.replace && apierrors.IsInvalid(err) && leaving.GoesOn():
+		return Wait(time.Second, "Replacing", what.String()+" cannot be changed as wanted and is made anew"), s.remove(ctx, live)
+	case c.replace && apierrors.IsInvalid(err):
+		return leaving, nil
+	case err != nil || !out.GoesOn():
+		return out, err
+	default:
+		return leaving, nil
+	}
+}
+
+// terminating waits for the end of an object that is being deleted.
+func terminating(live client.Object, what identity) Outcome {
+	if live.GetDeletionTimestamp().IsZero() {
+		return Done()
+	}
+	message := what.String() + " is being deleted; it is made anew once it is gone"
+	if held := live.GetFinalizers(); len(held) > 0 {
+		message += ". It is held by the finalizers " + strings.Join(held, ", ")
+	}
+	return Wait(nameTakenRecheck, "ChildTerminating", message)
 }
 
 // send applies a child. That its namespace is going away is no error: it has to be gone first.
@@ -237,100 +333,14 @@ func (s Scope[T]) send(ctx context.Context, c Child, what identity) (Outcome, er
 	return Done(), nil
 }
 
-// stamp puts the marks of ownership on a child.
-func (s Scope[T]) stamp(c Child) {
-	var ref *metav1ac.OwnerReferenceApplyConfiguration
-	if !s.runner.ByMark {
-		ref = metav1ac.OwnerReference().WithAPIVersion(s.runner.gvk.GroupVersion().String()).WithKind(s.runner.gvk.Kind).
-			WithName(s.Obj.GetName()).WithUID(s.Obj.GetUID()).WithController(true).WithBlockOwnerDeletion(true)
-	}
-	c.mark(
-		map[string]string{names.LabelManagedBy: names.Operator, names.LabelOwnerUID: string(s.Obj.GetUID())},
-		map[string]string{names.AnnotationOwner: ownerMark(s.runner.Name, s.Obj)},
-		ref)
-}
-
-// Owned tells whether an object was made for the object of this run. One of the two marks is enough:
-// taking one off is drift, not a release. With ByMark an owner that was re-created under its old name
-// owns what it left.
-func (s Scope[T]) Owned(live client.Object) bool {
-	uid := live.GetLabels()[names.LabelOwnerUID]
-	sameName := live.GetAnnotations()[names.AnnotationOwner] == ownerMark(s.runner.Name, s.Obj)
-	return uid == string(s.Obj.GetUID()) || sameName && (s.runner.ByMark || uid == "")
-}
-
-// prune deletes what carries this object's mark and is not wanted any more.
-func (s Scope[T]) prune(ctx context.Context, keep map[identity]bool) error {
-	return s.EachOwned(ctx, func(o client.Object) error {
-		id := identity{reflect.TypeOf(o), client.ObjectKeyFromObject(o)}
-		if keep[id] || !o.GetDeletionTimestamp().IsZero() {
+// prune deletes the children that are not wanted any more, but none of a type that is held. It walks Config.Owns, in
+// which there is no type that holds data.
+func (s Scope[T]) prune(ctx context.Context, keep map[identity]bool, held map[reflect.Type]bool) error {
+	types := slices.DeleteFunc(slices.Clone(s.runner.Owns), func(o client.Object) bool { return held[reflect.TypeOf(o)] })
+	return s.eachOwned(ctx, types, func(o client.Object) error {
+		if keep[identityOf(o)] || !o.GetDeletionTimestamp().IsZero() {
 			return nil
 		}
-		if _, isClaim := o.(*corev1.PersistentVolumeClaim); isClaim || !s.applied(o) {
-			return nil // Data is never pruned, nor what somebody copied together with our marks.
-		}
-		_, err := s.delete(ctx, o, id)
-		return err
+		return s.remove(ctx, o)
 	})
-}
-
-// applied tells whether an object was made by this kind, which its marks alone do not prove.
-func (s Scope[T]) applied(o client.Object) bool {
-	return slices.ContainsFunc(o.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool {
-		return m.Manager == names.FieldManager(s.runner.Name) && m.Operation == metav1.ManagedFieldsOperationApply
-	})
-}
-
-// Reclaim puts this object's marks on one that the kind once made and that has none any more. Any other one is
-// left as it is.
-func (s Scope[T]) Reclaim(ctx context.Context, o client.Object) error {
-	if !s.applied(o) || len(ownersOf(o)) > 0 || !o.GetDeletionTimestamp().IsZero() {
-		return nil
-	}
-	before := o.DeepCopyObject().(client.Object)
-	if err := s.mark(o); err != nil {
-		return err
-	}
-	err := s.Client.Patch(ctx, o, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("taking up %T %s: %w", o, o.GetName(), err)
-	}
-	return nil
-}
-
-// EachOwned calls do for every child that exists, in the order of Config.Owns. The objects are the
-// cache's own: they are not to be changed.
-func (s Scope[T]) EachOwned(ctx context.Context, do func(client.Object) error) error {
-	uid := string(s.Obj.GetUID())
-	for _, proto := range s.runner.Owns {
-		err := s.eachMarked(ctx, proto, uid, do)
-		if err != nil {
-			return err
-		}
-		// One that lacks the uid, or has that of an earlier object of our name.
-		err = s.eachMarked(ctx, proto, ownerMark(s.runner.Name, s.Obj), func(o client.Object) error {
-			if o.GetLabels()[names.LabelOwnerUID] == uid || !s.Owned(o) {
-				return nil
-			}
-			return do(o)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// eachMarked calls do for every object of a type that carries a mark of ownership.
-func (s Scope[T]) eachMarked(ctx context.Context, proto client.Object, mark string, do func(client.Object) error) error {
-	newList, err := listOf(s.Client.Scheme(), proto)
-	if err != nil {
-		return err
-	}
-	list := newList()
-	if err := s.Client.List(ctx, list, client.MatchingFields{s.runner.ownerIndex(): mark},
-		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
-		return fmt.Errorf("listing the children of type %T: %w", proto, err)
-	}
-	return meta.EachListItem(list, func(item runtime.Object) error { return do(item.(client.Object)) })
 }

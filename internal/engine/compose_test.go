@@ -41,7 +41,10 @@ import (
 )
 
 // owned are the types of children that the test kinds have.
-var owned = []client.Object{&corev1.ResourceQuota{}, &corev1.PersistentVolumeClaim{}, &rbacv1.RoleBinding{}}
+var (
+	owned = []client.Object{&corev1.ResourceQuota{}, &rbacv1.RoleBinding{}, &rbacv1.Role{}}
+	kept  = []client.Object{&corev1.PersistentVolumeClaim{}}
+)
 
 // recipe is a kind that composes what a spec wants, and then counts its runs.
 type recipe[T engine.Object] struct {
@@ -143,7 +146,7 @@ var _ = Describe("Compose", func() {
 	var (
 		w    *Widget
 		kind *recipe[*Widget]
-		cfg  = engine.Config[*Widget]{Owns: owned}
+		cfg  = engine.Config[*Widget]{Owns: owned, Keeps: kept}
 	)
 	BeforeEach(func() { w = widget() })
 

@@ -14,9 +14,17 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
+// Package engine is the frame of every reconcile, written once. A kind is a list of named steps; the
+// engine fetches the object, keeps its finalizer, runs the steps in order, applies and prunes
+// children, derives Ready, writes the status once, and reports what changed as events and metrics.
+//
+// The engine knows kinds by type parameter only. Nothing is written that is already true. What belongs to an object is
+// decided by place and proof (ownership.go), never by labels, annotations or field managers that a tenant may write.
+// What waits for the world outside the cluster waits beside the runs (outside.go).
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -87,11 +95,22 @@ type Config[T Object] struct {
 	Name string
 	// Finalizer is the finalizer's name; needed when the kind is Finalizing.
 	Finalizer string
-	// Owns lists one empty object of each type of child.
+	// Owns lists one empty object of each type of child that is deleted once it is not wanted any more. Types that
+	// hold data are refused here: they belong into Keeps.
 	Owns []client.Object
-	// ByMark owns children by the operator's marks (a label with the owner's UID and an annotation with
-	// its name) and gives them no owner reference, so that they outlive an owner that disappears without
-	// its finalizer having run, for instance with its CustomResourceDefinition.
+	// Keeps lists one empty object of each type of child that is never pruned: a Namespace, a claim, a volume, a
+	// backup. Only a finalizer's step deletes such things.
+	Keeps []client.Object
+	// Places are the namespaces in which the children of a cluster-scoped owner are; no other is looked into. Of a kind
+	// that keeps Namespaces each of them counts only while its Namespace is proved to be the owner's. Any other kind
+	// names only namespaces that no tenant may write into.
+	Places func(owner T) []string
+	// Proves tells whether a child of a declared type can be the owner's by its name and content, beyond the proof of
+	// ownership.go. It is needed with Places, where it is the closed list of names, and with CreateOnce, where it
+	// tells a child from a copy of it. Neither may be changed.
+	Proves func(owner T, child client.Object) bool
+	// ByMark is for a cluster-scoped owner whose children outlive it when it disappears without its finalizer having
+	// run, for instance with its CustomResourceDefinition: they get no owner reference.
 	ByMark bool
 	// References lists what the spec refers to by name.
 	References []Reference[T]
@@ -99,6 +118,10 @@ type Config[T Object] struct {
 	Watches []Watch[T]
 	// Waker wakes objects up from outside of the cluster. Optional.
 	Waker *Waker
+	// OutsideWorkers is how many questions of one topic are asked of the outside at once (see Ask). Default 8.
+	OutsideWorkers int
+	// OutsideTimeout bounds one such question. Default 20 seconds.
+	OutsideTimeout time.Duration
 	// MaxConcurrentReconciles is how many objects are worked on at once. Default 1.
 	MaxConcurrentReconciles int
 	// RetryMax is the longest time between two tries after errors. Default 5 minutes.
@@ -114,6 +137,11 @@ func (c Config[T]) withDefaults() Config[T] {
 	if c.Clock == nil {
 		c.Clock = clock.RealClock{}
 	}
+	if c.Waker == nil {
+		c.Waker = NewWaker()
+	}
+	c.OutsideWorkers = cmp.Or(c.OutsideWorkers, 8)
+	c.OutsideTimeout = cmp.Or(c.OutsideTimeout, 20*time.Second)
 	return c
 }
 
@@ -123,13 +151,21 @@ func Register[T Object](mgr ctrl.Manager, prototype T, cfg Config[T], kind Kind[
 	if err != nil {
 		return err
 	}
+	cfg = cfg.withDefaults()
+	if err := cfg.check(mgr.GetScheme()); err != nil {
+		return err
+	}
 	r := &runner[T]{
-		Config:   cfg.withDefaults(),
+		Config:   cfg,
 		gvk:      gvk,
 		kind:     kind,
 		client:   mgr.GetClient(),
 		live:     mgr.GetAPIReader(),
 		recorder: mgr.GetEventRecorder(cfg.Name),
+		outside:  newOutside(cfg.OutsideWorkers, cfg.OutsideTimeout, cfg.Waker.Wake),
+	}
+	if err := mgr.Add(r.outside); err != nil {
+		return fmt.Errorf("adding the questions of %s to the outside: %w", r.Name, err)
 	}
 	if err := r.index(mgr, prototype); err != nil {
 		return err

@@ -19,14 +19,11 @@ package engine
 import (
 	"context"
 	"fmt"
-	"maps"
-	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/acme/platform-operator/internal/names"
 )
@@ -35,8 +32,10 @@ import (
 // is neither changed, nor repaired, nor pruned, so that it need not be applied. It tells whether this call has made
 // it. When there is one of that name that was made for the object, the outcome is Done as well: its name says what
 // it is for, so that two operators that overlap make it once.
+//
+// A tenant may copy such a child with its owner reference: Config.Proves tells the two apart.
 func (s Scope[T]) CreateOnce(ctx context.Context, child client.Object) (created bool, out Outcome, err error) {
-	what := identity{reflect.TypeOf(child), client.ObjectKeyFromObject(child)}
+	what := identityOf(child)
 	if err := s.mark(child); err != nil {
 		return false, Outcome{}, fmt.Errorf("marking %s: %w", what, err)
 	}
@@ -54,36 +53,16 @@ func (s Scope[T]) CreateOnce(ctx context.Context, child client.Object) (created 
 	if err := s.Live.Get(ctx, what.key, live); err != nil {
 		return false, Outcome{}, fmt.Errorf("reading %s: %w", what, err)
 	}
-	return false, s.mayTake(Child{}, live, what), nil
+	own, err := s.owned(ctx, live)
+	if err != nil || !own {
+		return false, nameTaken(what), err
+	}
+	return false, Done(), nil
 }
 
-// mark puts the marks of ownership on a child.
-func (s Scope[T]) mark(child client.Object) error {
-	labels, annotations := maps.Clone(child.GetLabels()), maps.Clone(child.GetAnnotations())
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	labels[names.LabelManagedBy], labels[names.LabelOwnerUID] = names.Operator, string(s.Obj.GetUID())
-	annotations[names.AnnotationOwner] = ownerMark(s.runner.Name, s.Obj)
-	child.SetLabels(labels)
-	child.SetAnnotations(annotations)
-	if s.runner.ByMark {
-		return nil
-	}
-	return controllerutil.SetControllerReference(s.Obj, child, s.Client.Scheme())
-}
-
-// Discard deletes a child that CreateOnce made, with what it owns in turn. With foreground propagation it stays
-// until that is gone, with background propagation it is gone at once. One that is gone already is no error.
+// Discard deletes a child, with what it owns in turn. With foreground propagation it stays until that is gone, with
+// background propagation it is gone at once. One that is gone already is no error; one that has changed since it was
+// read is a lost race. What holds data is discarded only while the owner is being deleted.
 func (s Scope[T]) Discard(ctx context.Context, live client.Object, propagation metav1.DeletionPropagation) error {
-	what := identity{reflect.TypeOf(live), client.ObjectKeyFromObject(live)}
-	err := s.Client.Delete(ctx, live, client.Preconditions{UID: new(live.GetUID())}, client.PropagationPolicy(propagation),
-		client.DisableReadYourWritesConsistency)
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("deleting %s: %w", what, err)
-	}
-	return nil
+	return s.remove(ctx, live, client.PropagationPolicy(propagation))
 }

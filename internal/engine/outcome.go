@@ -14,11 +14,6 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package engine is the frame of every reconcile, written once. A kind is a list of named steps; the
-// engine fetches the object, keeps its finalizer, runs the steps in order, applies and prunes
-// children, derives Ready, writes the status once, and reports what changed as events and metrics.
-//
-// The engine knows kinds by type parameter only. Nothing is written that is already true.
 package engine
 
 import (

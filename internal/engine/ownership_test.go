@@ -48,6 +48,13 @@ func taken(ns string, change func(*corev1.ResourceQuota)) *corev1.ResourceQuota 
 	return q
 }
 
+// place is a Namespace as a child.
+func place(name string, adopt bool) func() engine.Child {
+	return func() engine.Child {
+		return engine.NewChild(corev1ac.Namespace(name).WithLabels(map[string]string{"x": "y"}), corev1ac.ExtractNamespace).OrAdopt(adopt)
+	}
+}
+
 var _ = Describe("Ownership", func() {
 	cfg := engine.Config[*Widget]{Owns: owned}
 
@@ -127,7 +134,7 @@ var _ = Describe("Ownership", func() {
 		Remove(ns)
 		kind := &recipe[*Gadget]{lever: lever{name: "Counted"}}
 		kind.set(quota(other, "q", "pods", "3"))
-		g := made(&Gadget{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}})
+		g := made(&Gadget{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}, Spec: Spec{Value: other}})
 		start(gadgets(kind, engine.Config[*Gadget]{Owns: owned}))
 		Eventually(Ready(g)).Should(Equal("False NamespaceTerminating"))
 		Expect(meta.FindStatusCondition(g.Status.Conditions, engine.Stalled)).To(BeNil())
@@ -136,10 +143,8 @@ var _ = Describe("Ownership", func() {
 	It("by marks needs no owner reference, and outlives the owner", func() {
 		ns := Namespace()
 		kind := &recipe[*Gadget]{lever: lever{name: "Counted", out: engine.Done()}}
-		kind.set(quota(ns, "q", "pods", "3"), func() engine.Child {
-			return engine.NewChild(corev1ac.Namespace(ns).WithLabels(map[string]string{"x": "y"}), corev1ac.ExtractNamespace).OrAdopt(true)
-		})
-		r := start(gadgets(kind, engine.Config[*Gadget]{Owns: append([]client.Object{&corev1.Namespace{}}, owned...)}))
+		kind.set(place(ns, true), quota(ns, "q", "pods", "3"))
+		r := start(gadgets(kind, engine.Config[*Gadget]{Owns: owned, Keeps: []client.Object{&corev1.Namespace{}}}))
 		first := made(&Gadget{ObjectMeta: metav1.ObjectMeta{Name: ns}})
 		AwaitReady(first)
 		q := liveQuota(ns, "q")

@@ -53,6 +53,7 @@ type runner[T Object] struct {
 	client   client.Client
 	live     client.Reader
 	recorder recorder.EventRecorder
+	outside  *outside
 }
 
 // Reconcile implements reconcile.ObjectReconciler: one run of one object.

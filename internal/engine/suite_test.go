@@ -17,9 +17,11 @@ limitations under the License.
 package engine_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -118,6 +120,8 @@ func widgets(kind engine.Kind[*Widget], cfg engine.Config[*Widget]) registration
 
 func gadgets(kind engine.Kind[*Gadget], cfg engine.Config[*Gadget]) registration {
 	cfg.Name, cfg.ByMark = "gadget", true
+	cfg.Places = func(g *Gadget) []string { return []string{cmp.Or(g.Spec.Value, g.Name)} }
+	cfg.Proves = func(_ *Gadget, o client.Object) bool { return slices.Contains([]string{"q", "old", "r"}, o.GetName()) }
 	return func(mgr ctrl.Manager) error { return engine.Register(mgr, &Gadget{}, cfg, kind) }
 }
 

@@ -31,7 +31,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -156,26 +155,6 @@ func TestThen(t *testing.T) {
 	for _, step := range []Step{Step{"C", bad}.Then(good), Step{"C", good}.Then(bad)} {
 		if _, err := step.Run(t.Context()); !errors.Is(err, broken) {
 			t.Errorf("the error is lost: %v", err)
-		}
-	}
-}
-
-func TestOwnerMark(t *testing.T) {
-	at := func(ns, name string) *corev1.ConfigMap {
-		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}
-	}
-	for mark, owner := range map[string]*corev1.ConfigMap{"kind/n": at("", "n"), "kind/ns/n": at("ns", "n")} {
-		if got := ownerMark("kind", owner); got != mark {
-			t.Errorf("ownerMark = %q, want %q", got, mark)
-		}
-		key, ok := parseOwner("kind", mark)
-		if want := (types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}); !ok || key != want {
-			t.Errorf("parseOwner(%q) = %v, %v, want %v", mark, key, ok, want)
-		}
-	}
-	for _, mark := range []string{"", "kind", "kind/", "other/n", "kindred/n"} {
-		if key, ok := parseOwner("kind", mark); ok {
-			t.Errorf("parseOwner(%q) = %v, want none", mark, key)
 		}
 	}
 }

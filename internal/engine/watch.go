@@ -19,19 +19,21 @@ package engine
 import (
 	"context"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -53,10 +55,8 @@ type Reference[T Object] struct {
 // refer to.
 func (r *runner[T]) index(mgr ctrl.Manager, prototype T) error {
 	ctx, indexer := context.Background(), mgr.GetFieldIndexer()
-	for _, o := range r.Owns {
-		if err := indexer.IndexField(ctx, o, r.ownerIndex(), ownersOf); err != nil {
-			return fmt.Errorf("indexing %T by owner: %w", o, err)
-		}
+	if err := r.indexOwners(ctx, indexer, prototype); err != nil {
+		return err
 	}
 	for i, ref := range r.References {
 		keys := func(o client.Object) []string {
@@ -77,30 +77,52 @@ func (r *runner[T]) ownerIndex() string { return "owner/" + r.Name }
 
 func referenceIndex(i int) string { return fmt.Sprintf("reference/%d", i) }
 
-// ownersOf are the marks of ownership that an object carries.
-func ownersOf(o client.Object) []string {
-	var marks []string
-	for _, m := range []string{o.GetLabels()[names.LabelOwnerUID], o.GetAnnotations()[names.AnnotationOwner]} {
-		if m != "" {
-			marks = append(marks, m)
+const placeIndex = "places"
+
+// indexOwners adds the look-ups of children by the UID of their controller, and of owners by the places of theirs.
+func (r *runner[T]) indexOwners(ctx context.Context, indexer client.FieldIndexer, prototype T) error {
+	if r.Places != nil {
+		places := func(o client.Object) []string { return r.Places(o.(T)) }
+		if err := indexer.IndexField(ctx, prototype, placeIndex, places); err != nil {
+			return fmt.Errorf("indexing %s by the places of its children: %w", r.Name, err)
 		}
 	}
-	return marks
+	if r.ByMark {
+		return nil
+	}
+	for _, o := range slices.Concat(r.Owns, r.Keeps) {
+		if err := indexer.IndexField(ctx, o, r.ownerIndex(), controllerOf); err != nil {
+			return fmt.Errorf("indexing %T by owner: %w", o, err)
+		}
+	}
+	return nil
+}
+
+// controllerOf is the UID of an object's controller. Lists by it name a namespace, too.
+func controllerOf(o client.Object) []string {
+	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
+		return []string{string(ref.UID)}
+	}
+	return nil
 }
 
 // watches builds the controller: the kind itself, its children, and what it refers to.
 func (r *runner[T]) watches(mgr ctrl.Manager, prototype T) (*builder.Builder, error) {
 	b := ctrl.NewControllerManagedBy(mgr).Named(r.Name).
 		For(prototype, builder.WithPredicates(predicate.Or(
-			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
+			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, predicate.Funcs{UpdateFunc: r.mustLook}))).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: r.MaxConcurrentReconciles,
 			ReconciliationTimeout:   runTimeout,
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
 				50*time.Millisecond, r.RetryMax),
 		})
-	for _, o := range r.Owns {
-		b = b.Watches(o, handler.EnqueueRequestsFromMapFunc(r.ownerOf))
+	ownersOf, err := r.ownersOf(mgr, prototype)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range slices.Concat(r.Owns, r.Keeps) {
+		b = b.Watches(o, handler.EnqueueRequestsFromMapFunc(ownersOf))
 	}
 	for i, ref := range r.References {
 		byReference, err := r.referringTo(mgr, prototype, referenceIndex(i))
@@ -117,32 +139,41 @@ func (r *runner[T]) watches(mgr ctrl.Manager, prototype T) (*builder.Builder, er
 	return r.watchMore(mgr, prototype, b)
 }
 
-// ownerOf maps a child to its owner by the mark that it carries.
-func (r *runner[T]) ownerOf(_ context.Context, o client.Object) []reconcile.Request {
-	key, ok := parseOwner(r.Name, o.GetAnnotations()[names.AnnotationOwner])
-	if !ok {
+// mustLook tells whether an object has lost our finalizer, or is being deleted since. That our finalizer was added is no
+// reason to look: we have done it ourselves.
+func (r *runner[T]) mustLook(e event.UpdateEvent) bool {
+	lost := controllerutil.ContainsFinalizer(e.ObjectOld, r.Finalizer) && !controllerutil.ContainsFinalizer(e.ObjectNew, r.Finalizer)
+	return lost || e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero()
+}
+
+// ownersOf maps a child to those who may own it. A mark leads nowhere that a proof does not lead to as well.
+func (r *runner[T]) ownersOf(mgr ctrl.Manager, prototype T) (handler.MapFunc, error) {
+	newList, err := listOf(mgr.GetScheme(), prototype)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, o client.Object) []reconcile.Request {
+		place, isPlace := placeOf(o)
+		if r.Places != nil && place != "" {
+			return r.indexed(ctx, newList(), placeIndex, place, func(owner T) bool { return isPlace || r.Proves(owner, o) })
+		}
+		if r.ByMark {
+			return r.markedBy(o)
+		}
+		if ref := metav1.GetControllerOfNoCopy(o); ref != nil && r.refersToKind(ref) {
+			return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: o.GetNamespace(), Name: ref.Name}}}
+		}
+		return nil
+	}, nil
+}
+
+// markedBy maps a cluster-scoped child to the owner that its mark names.
+func (r *runner[T]) markedBy(o client.Object) []reconcile.Request {
+	kind, _, name := names.ParseOwnerMark(o.GetAnnotations()[names.AnnotationOwner])
+	if kind != r.Name {
 		return nil
 	}
-	return []reconcile.Request{{NamespacedName: key}}
-}
-
-// ownerMark is the value of the owner annotation on the children of an object.
-func ownerMark(kind string, owner client.Object) string {
-	if ns := owner.GetNamespace(); ns != "" {
-		return kind + "/" + ns + "/" + owner.GetName()
-	}
-	return kind + "/" + owner.GetName()
-}
-
-func parseOwner(kind, mark string) (types.NamespacedName, bool) {
-	rest, ok := strings.CutPrefix(mark, kind+"/")
-	if !ok || rest == "" {
-		return types.NamespacedName{}, false
-	}
-	if ns, name, namespaced := strings.Cut(rest, "/"); namespaced {
-		return types.NamespacedName{Namespace: ns, Name: name}, true
-	}
-	return types.NamespacedName{Name: rest}, true
+	return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: name}}}
 }
 
 // referringTo maps a referenced object to the objects that refer to it.

@@ -21,7 +21,10 @@ package names
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 const (
@@ -31,10 +34,11 @@ const (
 	// LabelManagedBy with the value Operator marks every object that the operator makes. The caches of
 	// the types that only the operator's own objects matter for select on it.
 	LabelManagedBy = "app.kubernetes.io/managed-by"
-	// LabelOwnerUID carries the UID of the object that an object was made for.
+	// LabelOwnerUID carries the UID of the object that an object was made for. It is for people, and for policies:
+	// whoever may write an object may write its labels, so it proves nothing on what tenants may write.
 	LabelOwnerUID = "platform.acme.com/owner-uid"
-	// AnnotationOwner names the object that an object was made for: KIND/NAME or KIND/NAMESPACE/NAME,
-	// the kind in lower case. It is an annotation because names may be longer than a label's value.
+	// AnnotationOwner names the object that an object was made for, as OwnerMark spells it. It is an annotation
+	// because names may be longer than a label's value. It proves as little as the label.
 	AnnotationOwner = "platform.acme.com/owner"
 	// AnnotationPaused with the value "true" on one of our objects stops its reconciliation.
 	AnnotationPaused = "platform.acme.com/paused"
@@ -45,6 +49,36 @@ const (
 	// AnnotationTemplate stands for the pod template of a workload in the operator's caches. It is written nowhere else.
 	AnnotationTemplate = restartPrefix + "template"
 )
+
+// OwnerMark is the value of AnnotationOwner on what was made for the owner: KIND/NAME or KIND/NAMESPACE/NAME, the kind
+// in lower case.
+func OwnerMark(kind string, owner metav1.Object) string {
+	if ns := owner.GetNamespace(); ns != "" {
+		return kind + "/" + ns + "/" + owner.GetName()
+	}
+	return kind + "/" + owner.GetName()
+}
+
+// ParseOwnerMark reads an OwnerMark. What is not one gives empty strings.
+func ParseOwnerMark(mark string) (kind, namespace, name string) {
+	switch parts := strings.Split(mark, "/"); {
+	case slices.Contains(parts, ""):
+		return "", "", ""
+	case len(parts) == 2:
+		return parts[0], "", parts[1]
+	case len(parts) == 3:
+		return parts[0], parts[1], parts[2]
+	}
+	return "", "", ""
+}
+
+// Marked tells whether an object carries the owner's marks: its UID, or its name, so that one that was created again
+// under its old name finds what it left. That proves ownership only where tenants cannot write the marks, as on a
+// Namespace.
+func Marked(o metav1.Object, kind string, owner metav1.Object) bool {
+	uid := string(owner.GetUID())
+	return uid != "" && o.GetLabels()[LabelOwnerUID] == uid || o.GetAnnotations()[AnnotationOwner] == OwnerMark(kind, owner)
+}
 
 // FieldManager is the server-side apply field manager of a kind, given in lower case.
 func FieldManager(kind string) string { return Operator + "-" + kind }

@@ -23,6 +23,7 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/acme/platform-operator/internal/names"
@@ -200,5 +201,45 @@ func TestRestartMark(t *testing.T) {
 	}
 	if got, want := names.RestartMark("configwatcher", "web"), "autoreboot.acme.com/configwatcher.web"; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func TestOwnerMark(t *testing.T) {
+	at := func(ns, name string) *metav1.ObjectMeta { return &metav1.ObjectMeta{Namespace: ns, Name: name} }
+	for mark, owner := range map[string]*metav1.ObjectMeta{"kind/n": at("", "n"), "kind/ns/n": at("ns", "n")} {
+		if got := names.OwnerMark("kind", owner); got != mark {
+			t.Errorf("OwnerMark = %q, want %q", got, mark)
+		}
+		if kind, ns, name := names.ParseOwnerMark(mark); kind != "kind" || ns != owner.Namespace || name != owner.Name {
+			t.Errorf("ParseOwnerMark(%q) = %q, %q, %q", mark, kind, ns, name)
+		}
+	}
+	for _, mark := range []string{"", "kind", "kind/", "/n", "kind//n", "a/b/c/d", "/"} {
+		if kind, ns, name := names.ParseOwnerMark(mark); kind+ns+name != "" {
+			t.Errorf("ParseOwnerMark(%q) = %q, %q, %q, want none", mark, kind, ns, name)
+		}
+	}
+}
+
+func TestMarked(t *testing.T) {
+	owner := &metav1.ObjectMeta{Name: "n", UID: "u"}
+	for _, c := range []struct {
+		reason, uid, mark string
+		owner             *metav1.ObjectMeta
+		want              bool
+	}{
+		{"both marks", "u", "kind/n", owner, true},
+		{"the annotation was taken off", "u", "", owner, true},
+		{"the label was taken off", "", "kind/n", owner, true},
+		{"an earlier owner of the name left it", "earlier", "kind/n", owner, true},
+		{"no marks", "", "", owner, false},
+		{"another owner's", "v", "kind/m", owner, false},
+		{"another kind's", "v", "other/n", owner, false},
+		{"an owner that is not created yet has no UID", "", "", &metav1.ObjectMeta{Name: "n"}, false},
+	} {
+		o := &metav1.ObjectMeta{Labels: map[string]string{names.LabelOwnerUID: c.uid}, Annotations: map[string]string{names.AnnotationOwner: c.mark}}
+		if got := names.Marked(o, "kind", c.owner); got != c.want {
+			t.Errorf("%s: Marked = %v", c.reason, got)
+		}
 	}
 }

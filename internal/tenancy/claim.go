@@ -113,7 +113,10 @@ func mayAdopt(n *v1alpha1.AcmeNamespace, live *corev1.Namespace) bool {
 
 // ownerName is the name of the AcmeNamespace whose mark a Namespace carries, or empty.
 func ownerName(ns *corev1.Namespace) string {
-	name, _ := strings.CutPrefix(ns.Annotations[names.AnnotationOwner], KindName+"/")
+	kind, _, name := names.ParseOwnerMark(ns.Annotations[names.AnnotationOwner])
+	if kind != KindName {
+		return ""
+	}
 	return name
 }
 

@@ -17,8 +17,8 @@ limitations under the License.
 // Package acmenamespace reconciles AcmeNamespaces: for each it makes a Namespace with guard rails (a
 // ResourceQuota, a LimitRange, a NetworkPolicy, and a Role with its RoleBinding for the administrator).
 //
-// It owns these objects by marks, not by owner references, so that nothing but the finalizer ever
-// deletes a tenant's Namespace. It never takes over a Namespace of another AcmeNamespace, never touches
+// It owns the Namespace by marks, not by an owner reference, so that nothing but the finalizer ever deletes it; in it, what
+// is named like a guard rail is one. It never takes over a Namespace of another AcmeNamespace, never touches
 // what tenants put into their Namespaces, and asks no one but the configured identity provider and
 // billing.
 package acmenamespace
@@ -107,14 +107,14 @@ func Register(mgr ctrl.Manager, o Options) error {
 		Name:      tenancy.KindName,
 		Finalizer: tenancy.Finalizer,
 		Owns: []client.Object{
-			&corev1.Namespace{}, &corev1.ResourceQuota{}, &corev1.LimitRange{},
-			&rbacv1.Role{}, &rbacv1.RoleBinding{}, &networkingv1.NetworkPolicy{},
+			&corev1.ResourceQuota{}, &corev1.LimitRange{}, &rbacv1.Role{}, &rbacv1.RoleBinding{}, &networkingv1.NetworkPolicy{},
 		},
+		Keeps:  []client.Object{&corev1.Namespace{}},
+		Places: func(n *v1alpha1.AcmeNamespace) []string { return []string{n.Spec.NamespaceName} },
+		Proves: isGuardrail,
 		ByMark: true,
 		References: []engine.Reference[*v1alpha1.AcmeNamespace]{
 			{To: &v1alpha1.DeploymentTier{}, Keys: tierKey},
-			// A Namespace of the wanted name that is not ours has no mark that leads here.
-			{To: &corev1.Namespace{}, Keys: namespaceKey},
 		},
 		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 		RetryMax:                o.RetryMax,
@@ -124,10 +124,6 @@ func Register(mgr ctrl.Manager, o Options) error {
 
 func tierKey(n *v1alpha1.AcmeNamespace) []client.ObjectKey {
 	return []client.ObjectKey{{Name: string(n.Spec.DeploymentTier)}}
-}
-
-func namespaceKey(n *v1alpha1.AcmeNamespace) []client.ObjectKey {
-	return []client.ObjectKey{{Name: n.Spec.NamespaceName}}
 }
 
 type kind struct{ Options }

@@ -30,7 +30,9 @@ import (
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 	rbacv1ac "k8s.io/client-go/applyconfigurations/rbac/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/tenancy"
@@ -48,19 +50,37 @@ const (
 func (r *run) desired() ([]engine.Child, error) {
 	n, tier := r.Obj, r.grant.Tier
 	name := n.Spec.NamespaceName
-	// In a Namespace that is ours, the names of the guard rails are ours as well.
+	// What takes rights away comes before what gives them.
 	children := []engine.Child{
 		engine.NewChild(namespace(n, tier), corev1ac.ExtractNamespace).OrAdopt(r.grant.Adopts),
-		engine.NewChild(limitRange(name, tier), corev1ac.ExtractLimitRange).OrAdopt(true),
-		engine.NewChild(resourceQuota(name, tier, r.grant.Hard), corev1ac.ExtractResourceQuota).OrAdopt(true),
-		engine.NewChild(role(name, tier), rbacv1ac.ExtractRole).OrAdopt(true),
-		engine.NewChild(roleBinding(name, n.Spec), rbacv1ac.ExtractRoleBinding).OrAdopt(true).OrReplace(),
+		engine.NewChild(roleBinding(name, n.Spec), rbacv1ac.ExtractRoleBinding).OrReplace(),
 	}
 	if tier.Network.Isolation != v1alpha1.IsolationNone {
-		children = append(children,
-			engine.NewChild(networkPolicy(name, tier.Network), networkingv1ac.ExtractNetworkPolicy).OrAdopt(true))
+		children = append(children, engine.NewChild(networkPolicy(name, tier.Network), networkingv1ac.ExtractNetworkPolicy))
 	}
+	children = append(children,
+		engine.NewChild(resourceQuota(name, tier, r.grant.Hard), corev1ac.ExtractResourceQuota),
+		engine.NewChild(limitRange(name, tier), corev1ac.ExtractLimitRange),
+		engine.NewChild(role(name, tier), rbacv1ac.ExtractRole))
 	return children, nil
+}
+
+// isGuardrail tells whether an object is one of the children by its name. In a Namespace that is ours these names are
+// ours as well, whoever has made the object: the list is closed, and what tenants make there has other names.
+func isGuardrail(_ *v1alpha1.AcmeNamespace, o client.Object) bool {
+	switch o.(type) {
+	case *corev1.ResourceQuota:
+		_, err := tenancy.BuiltIn(common.TierName(o.GetName()))
+		return err == nil
+	case *corev1.LimitRange:
+		return o.GetName() == limitRangeName
+	case *networkingv1.NetworkPolicy:
+		return o.GetName() == networkPolicyName
+	case *rbacv1.Role, *rbacv1.RoleBinding:
+		return o.GetName() == tenancy.RoleName
+	default:
+		return false
+	}
 }
 
 // namespace is the Namespace. The administrator is a label where the name is a legal label value, else

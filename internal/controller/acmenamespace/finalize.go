@@ -19,18 +19,17 @@ package acmenamespace
 import (
 	"context"
 	"fmt"
-	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/external/billing"
-	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/tenancy"
 )
 
@@ -88,9 +87,8 @@ func (r *run) releaseNamespace(ctx context.Context) (engine.Outcome, error) {
 	case live == nil:
 		return engine.Done(), nil
 	case live.DeletionTimestamp.IsZero():
-		err := r.Client.Delete(ctx, live, client.Preconditions{UID: &live.UID})
-		if client.IgnoreNotFound(err) != nil {
-			return engine.Outcome{}, fmt.Errorf("deleting the Namespace: %w", err)
+		if err := r.Discard(ctx, live, metav1.DeletePropagationBackground); err != nil {
+			return engine.Outcome{}, err
 		}
 	}
 	return engine.Wait(goneRecheck, tenancy.ReasonNamespaceTerminating,
@@ -120,7 +118,7 @@ func (r *run) retain(ctx context.Context) (engine.Outcome, error) {
 		if _, isNamespace := o.(*corev1.Namespace); isNamespace {
 			return nil
 		}
-		return r.release(ctx, o, nil)
+		return r.Release(ctx, o, nil)
 	})
 	if err != nil {
 		return engine.Outcome{}, err
@@ -129,28 +127,5 @@ func (r *run) retain(ctx context.Context) (engine.Outcome, error) {
 	if err != nil || ns == nil {
 		return engine.Done(), err
 	}
-	return engine.Done(), r.release(ctx, ns, map[string]string{tenancy.AnnotationReleasedBy: r.Obj.Name})
-}
-
-// release takes the operator's marks off an object and puts a note on it.
-func (r *run) release(ctx context.Context, o client.Object, note map[string]string) error {
-	before := o.DeepCopyObject().(client.Object)
-	after := o.DeepCopyObject().(client.Object)
-	labels, annotations := after.GetLabels(), after.GetAnnotations()
-	delete(labels, names.LabelOwnerUID)
-	delete(labels, names.LabelManagedBy)
-	delete(annotations, names.AnnotationOwner)
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	maps.Copy(annotations, note)
-	after.SetLabels(labels)
-	after.SetAnnotations(annotations)
-	// The caches select on a mark that goes: what was written may never be seen again.
-	err := r.Client.Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}),
-		client.DisableReadYourWritesConsistency)
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("releasing %T %s: %w", o, o.GetName(), err)
-	}
-	return nil
+	return engine.Done(), r.Release(ctx, ns, map[string]string{tenancy.AnnotationReleasedBy: r.Obj.Name})
 }

@@ -107,6 +107,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 		Name:                    Name,
 		Finalizer:               Finalizer,
 		Owns:                    []client.Object{&batchv1.Job{}},
+		Proves:                  isRun,
 		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 		RetryMax:                o.RetryMax,
 		Clock:                   o.Clock,

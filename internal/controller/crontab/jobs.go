@@ -26,6 +26,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -59,6 +60,15 @@ func (r *run) look(ctx context.Context) error {
 	}
 	slices.SortFunc(r.view.jobs, func(a, b job) int { return strings.Compare(a.name, b.name) })
 	return nil
+}
+
+// isRun tells whether a Job has the name that follows from what it says it runs for. A copy of one has another name.
+func isRun(tab *v1alpha1.CronTab, o client.Object) bool {
+	if request, byHand := o.GetAnnotations()[AnnotationRunNow]; byHand {
+		return o.GetName() == jobOfRequest(tab.Name, request)
+	}
+	slot, err := time.Parse(time.RFC3339, o.GetAnnotations()[AnnotationSlot])
+	return err == nil && o.GetName() == jobOf(tab.Name, slot)
 }
 
 func (r *run) add(live *batchv1.Job) {
@@ -138,7 +148,10 @@ func (r *run) end(ctx context.Context) (engine.Outcome, error) {
 		if j.deleting {
 			continue
 		}
-		if err := r.stop(ctx, j.name); err != nil {
+		switch err := r.stop(ctx, j.name); {
+		case apierrors.IsConflict(err): // The Job has changed meanwhile.
+			return engine.Outcome{}, err
+		case err != nil:
 			return engine.Outcome{}, engine.Explain(err, ReasonCannotStop, fmt.Sprintf("%v; it is tried again until %s after the "+
 				"deletion, then the Jobs are left to the garbage collector", err, stopFor))
 		}

@@ -140,10 +140,7 @@ var fields = map[string]*field.Path{
 
 // admit asks the rules that the loop asks, too. A Namespace that is still going away is no obstacle.
 func (w *webhook) admit(ctx context.Context, n *v1alpha1.AcmeNamespace) (tenancy.Answer, error) {
-	owned := func(o client.Object) bool {
-		return n.UID != "" && o.GetLabels()[names.LabelOwnerUID] == string(n.UID) ||
-			o.GetAnnotations()[names.AnnotationOwner] == tenancy.KindName+"/"+n.Name
-	}
+	owned := func(o client.Object) bool { return names.Marked(o, tenancy.KindName, n) }
 	answer, err := tenancy.Admit(ctx, w.cached, n, w.ProtectedNames, owned)
 	switch {
 	case err != nil:

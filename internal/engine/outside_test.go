@@ -1,0 +1,212 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// asking is an outside that runs, in a bubble of its own. When the test ends no goroutine may be left.
+func asking(t *testing.T, workers int, test func(t *testing.T, o *outside, woken *atomic.Int32)) {
+	synctest.Test(t, func(t *testing.T) {
+		var woken atomic.Int32
+		o := newOutside(workers, 20*time.Second, func(context.Context, client.ObjectKey) { woken.Add(1) })
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- o.Start(ctx) }()
+		synctest.Wait()
+		test(t, o, &woken)
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func about(uid string) question { return question{types.UID(uid), "billing"} }
+
+// says answers at once, hangs until its time is over.
+func says(value any, err error) func(context.Context) (any, error) {
+	return func(context.Context) (any, error) { return value, err }
+}
+
+func hangs(ctx context.Context) (any, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// settled asks, and says what came.
+func (o *outside) settled(uid string, generation int64, run func(context.Context) (any, error)) string {
+	got, answered := o.ask(about(uid), generation, client.ObjectKey{}, run)
+	synctest.Wait()
+	switch {
+	case !answered:
+		return "pending"
+	case got.err != nil:
+		return got.err.Error()
+	default:
+		return fmt.Sprint(got.value)
+	}
+}
+
+func expect(t *testing.T, reason, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: %q, want %q", reason, got, want)
+	}
+}
+
+func TestAQuestionIsAskedOnceAndItsAnswerKept(t *testing.T) {
+	asking(t, 2, func(t *testing.T, o *outside, woken *atomic.Int32) {
+		var asked atomic.Int32
+		slowly := func(context.Context) (any, error) {
+			asked.Add(1)
+			time.Sleep(time.Second)
+			return "yes", nil
+		}
+		for range 5 {
+			expect(t, "before the answer", o.settled("u", 1, slowly), "pending")
+		}
+		time.Sleep(10 * time.Minute)
+		if asked.Load() != 1 || woken.Load() != 1 {
+			t.Errorf("asked %d times, woken %d times", asked.Load(), woken.Load())
+		}
+		expect(t, "collected late", o.settled("u", 1, slowly), "yes")
+		expect(t, "asked anew once it is collected", o.settled("u", 1, slowly), "pending")
+		expect(t, "of another object", o.settled("v", 1, says("no", nil)), "pending")
+		expect(t, "of another object", o.settled("v", 1, says("no", nil)), "no")
+	})
+}
+
+func TestHungQuestionsTakeTheirOwnWorkersOnly(t *testing.T) {
+	asking(t, 4, func(t *testing.T, o *outside, woken *atomic.Int32) {
+		var running, most atomic.Int32
+		counted := func(ctx context.Context) (any, error) {
+			most.Store(max(most.Load(), running.Add(1)))
+			defer running.Add(-1)
+			return hangs(ctx)
+		}
+		for i := range 30 {
+			expect(t, "hanging", o.settled(fmt.Sprint("u", i), 1, counted), "pending")
+		}
+		o.ask(question{"new", "identity"}, 1, client.ObjectKey{}, says("known", nil))
+		synctest.Wait()
+		got, answered := o.ask(question{"new", "identity"}, 1, client.ObjectKey{}, says("known", nil))
+		if !answered || got.value != "known" {
+			t.Error("another topic has no answer")
+		}
+		if most.Load() != 4 {
+			t.Errorf("%d questions at once, want 4", most.Load())
+		}
+		time.Sleep(8*20*time.Second + time.Second)
+		if woken.Load() != 31 {
+			t.Errorf("%d were woken", woken.Load())
+		}
+		expect(t, "after its time", o.settled("u0", 1, counted), context.DeadlineExceeded.Error())
+		for i := 1; i < 30; i++ {
+			o.settled(fmt.Sprint("u", i), 1, counted)
+		}
+		time.Sleep(repliesKept + time.Minute)
+		o.settled("last", 1, says(nil, nil))
+		if len(o.inquiries) != 1 {
+			t.Errorf("%d replies are kept of objects that are gone", len(o.inquiries))
+		}
+	})
+}
+
+func TestAnAnswerOfAnotherGenerationIsNotGiven(t *testing.T) {
+	asking(t, 1, func(t *testing.T, o *outside, _ *atomic.Int32) {
+		expect(t, "first", o.settled("u", 1, says("old", nil)), "pending")
+		expect(t, "answered, but for the old spec", o.settled("u", 2, says("new", nil)), "pending")
+		expect(t, "for the new spec", o.settled("u", 2, says("", nil)), "new")
+
+		expect(t, "an error", o.settled("e", 1, says(nil, errors.New("down"))), "pending")
+		expect(t, "an error", o.settled("e", 1, nil), "down")
+		expect(t, "not that of the old spec", o.settled("e", 2, says("up", nil)), "pending")
+		expect(t, "for the new spec", o.settled("e", 2, nil), "up")
+
+		deaf := func(context.Context) (any, error) { time.Sleep(time.Second); return "old", nil }
+		expect(t, "one that is being asked", o.settled("v", 1, deaf), "pending")
+		expect(t, "one that waits for a worker", o.settled("w", 1, says("old", nil)), "pending")
+		expect(t, "one that waits for a worker", o.settled("w", 2, says("new", nil)), "pending")
+		for range 3 {
+			expect(t, "only one at a time", o.settled("v", 2, says("new", nil)), "pending")
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		expect(t, "one that waited for a worker", o.settled("w", 2, nil), "new")
+		expect(t, "nothing is left of the old one", o.settled("v", 2, says("new", nil)), "pending")
+		expect(t, "for the new spec", o.settled("v", 2, nil), "new")
+	})
+}
+
+func TestAnErrorIsGivenAgainUntilTheNextAnswer(t *testing.T) {
+	asking(t, 1, func(t *testing.T, o *outside, _ *atomic.Int32) {
+		soon := func(value any, err error) func(context.Context) (any, error) {
+			return func(context.Context) (any, error) { time.Sleep(time.Second); return value, err }
+		}
+		expect(t, "first", o.settled("u", 1, soon(nil, errors.New("down"))), "pending")
+		time.Sleep(2 * time.Second)
+		expect(t, "collected", o.settled("u", 1, nil), "down")
+		expect(t, "while it is asked again", o.settled("u", 1, soon("up", nil)), "down")
+		expect(t, "while it is asked again", o.settled("u", 1, nil), "down")
+		time.Sleep(2 * time.Second)
+		expect(t, "after that", o.settled("u", 1, nil), "up")
+
+		expect(t, "a panic", o.settled("p", 1, func(context.Context) (any, error) { panic("at the disco") }), "pending")
+		expect(t, "is an error", o.settled("p", 1, nil), "asking has panicked: at the disco")
+	})
+}
+
+func TestTheOutsideEndsWithTheManager(t *testing.T) {
+	var after atomic.Int32
+	asking(t, 1, func(_ *testing.T, o *outside, _ *atomic.Int32) {
+		o.settled("u", 1, hangs)
+		o.settled("v", 1, func(context.Context) (any, error) { after.Add(1); return nil, nil })
+	})
+	if after.Load() != 0 {
+		t.Error("a question was asked after the end")
+	}
+	synctest.Test(t, func(t *testing.T) { // What is asked before the start is asked then.
+		o := newOutside(1, time.Second, func(context.Context, client.ObjectKey) {})
+		expect(t, "before the start", o.settled("u", 1, says("yes", nil)), "pending")
+		expect(t, "before the start", o.settled("u", 1, nil), "pending")
+		ctx, stop := context.WithCancel(t.Context())
+		stop()
+		_ = o.Start(ctx)
+		expect(t, "after the end", o.settled("u", 1, nil), "pending")
+
+		ctx, stop = context.WithCancel(t.Context())
+		o = newOutside(1, time.Second, func(context.Context, client.ObjectKey) {})
+		o.settled("u", 1, says("yes", nil))
+		ended := make(chan error)
+		go func() { ended <- o.Start(ctx) }()
+		synctest.Wait()
+		expect(t, "after the start", o.settled("u", 1, nil), "yes")
+		stop()
+		<-ended
+	})
+}

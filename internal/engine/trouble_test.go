@@ -1,0 +1,149 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package engine_test
+
+import (
+	"net/http"
+	"sync"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	rbacv1ac "k8s.io/client-go/applyconfigurations/rbac/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/acme/platform-operator/internal/engine"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
+)
+
+// role is a Role that allows one verb on pods.
+func role(ns, name, verb string) func() engine.Child {
+	return func() engine.Child {
+		return engine.NewChild(rbacv1ac.Role(name, ns).WithRules(
+			rbacv1ac.PolicyRule().WithAPIGroups("").WithResources("pods").WithVerbs(verb)), rbacv1ac.ExtractRole)
+	}
+}
+
+func quotaAt(ns, name string) *corev1.ResourceQuota {
+	return &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}
+}
+
+func verbs(ns, name string) func() []string {
+	return func() []string {
+		r := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}
+		if err := Reload(r); err != nil {
+			return []string{err.Error()}
+		}
+		return r.Rules[0].Verbs
+	}
+}
+
+var _ = Describe("A child in trouble", func() {
+	var (
+		w   *Widget
+		cfg = engine.Config[*Widget]{Owns: owned, Keeps: kept}
+	)
+	BeforeEach(func() { w = widget() })
+	composed := func() string { return Message(w, "Composed") }
+
+	It("stops none of the others, which are made in the kind's order", func() {
+		foreign := taken(w.Namespace, func(*corev1.ResourceQuota) {})
+		r := start(widgets(composing(role(w.Namespace, "first", "get"), quota(w.Namespace, "q", "pods", "3"),
+			quota(w.Namespace, "r", "pods", "4"), role(w.Namespace, "last", "get")), cfg))
+		Eventually(Ready(w)).Should(Equal("False NameTaken"))
+		Expect(r.Writing("APPLY")).To(Equal([]string{"APPLY roles/first", "APPLY resourcequotas/r", "APPLY roles/last"}))
+		Expect(Reload(foreign)).To(Succeed())
+	})
+
+	It("is named, each one, and the worst decides", func() {
+		taken(w.Namespace, func(*corev1.ResourceQuota) {})
+		held := Create(&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "theirs", Namespace: w.Namespace}})
+		kind := composing(quota(w.Namespace, "q", "pods", "3"), role(w.Namespace, "theirs", "get"))
+		start(widgets(kind, cfg))
+		Eventually(Ready(w)).Should(Equal("False NameTaken"))
+		Expect(composed()).To(And(ContainSubstring("ResourceQuota "+w.Namespace+"/q exists"), ContainSubstring("Role "+w.Namespace+"/theirs exists")))
+
+		kind.set(quota(w.Namespace, "q", "pods", "3"), quota(w.Namespace, "bad", "pods", "-1"), role(w.Namespace, "good", "get"))
+		Poke(w)
+		Eventually(Ready(w)).Should(Equal("False Invalid"), "an error is worse than a block")
+		Expect(composed()).To(And(ContainSubstring("applying ResourceQuota "+w.Namespace+"/bad"), ContainSubstring("ResourceQuota "+w.Namespace+"/q exists")))
+		Eventually(verbs(w.Namespace, "good")).Should(Equal([]string{"get"}))
+		Expect(Reload(held)).To(Succeed())
+	})
+
+	It("that is being deleted and held by a finalizer is changed all the same", func() {
+		kind := composing(role(w.Namespace, "admin", "get"), quota(w.Namespace, "q", "pods", "3"))
+		r := start(widgets(kind, cfg))
+		AwaitReady(w)
+		held := live(&rbacv1.Role{}, w.Namespace, "admin")
+		Patch(held, `{"metadata":{"finalizers":["`+theirs+`"]}}`)
+		DeferCleanup(func() { Patch(held, `{"metadata":{"finalizers":null}}`) })
+		Remove(held)
+		kind.set(role(w.Namespace, "admin", "list"), quota(w.Namespace, "q", "pods", "4"))
+		Poke(w)
+		Eventually(verbs(w.Namespace, "admin")).Should(Equal([]string{"list"}))
+		Eventually(hard(w.Namespace, "q", "pods")).Should(Equal("4"))
+		Eventually(Ready(w)).Should(Equal("False ChildTerminating"))
+		Expect(composed()).To(ContainSubstring("held by the finalizers " + theirs))
+		r.Forget()
+		Poke(w)
+		AwaitRun(w)
+		Expect(r.Writing("APPLY")).To(BeEmpty(), "it is as wanted")
+
+		Patch(held, `{"metadata":{"finalizers":null}}`)
+		AwaitReady(w)
+		Expect(live(&rbacv1.Role{}, w.Namespace, "admin").UID).NotTo(Equal(held.UID))
+	})
+
+	It("keeps what is not wanted any more of its own type, and of no other", func() {
+		kind := composing(quota(w.Namespace, "old", "pods", "3"), role(w.Namespace, "old", "get"))
+		start(widgets(kind, cfg))
+		AwaitReady(w)
+		kind.set(quota(w.Namespace, "new", "pods", "-1"))
+		Poke(w)
+		Eventually(Gone(&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "old", Namespace: w.Namespace}})).Should(Succeed())
+		Eventually(Ready(w)).Should(Equal("False Invalid"))
+		liveQuota(w.Namespace, "old")
+		kind.set(quota(w.Namespace, "new", "pods", "1"))
+		AwaitReady(w)
+		Eventually(Gone(quotaAt(w.Namespace, "old"))).Should(Succeed())
+	})
+
+	It("is deleted as it was judged, or not at all", func() {
+		kind := composing(quota(w.Namespace, "old", "pods", "3"))
+		r := start(widgets(kind, cfg))
+		AwaitReady(w)
+		kind.set()
+		// What the cache shows is older than what there is.
+		var once sync.Once
+		r.Answer(func(req *http.Request) *http.Response {
+			if req.Method == http.MethodDelete {
+				once.Do(func() {
+					release := client.RawPatch(client.Merge.Type(), []byte(`{"metadata":{"ownerReferences":null}}`))
+					_ = Admin.Patch(req.Context(), quotaAt(w.Namespace, "old"), release)
+				})
+			}
+			return nil
+		})
+		Poke(w)
+		AwaitRun(w)
+		Eventually(r.Writing).WithArguments("DELETE").ShouldNot(BeEmpty())
+		Consistently(func() error { return Reload(quotaAt(w.Namespace, "old")) }).Should(Succeed(), "it was released in between")
+	})
+})
