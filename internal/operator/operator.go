@@ -37,6 +37,7 @@ import (
 	"github.com/acme/platform-operator/internal/external/sqldb"
 	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/operator/settings"
+	"github.com/acme/platform-operator/internal/restart"
 )
 
 // Options is what the command line says.

@@ -178,13 +178,21 @@ func (r revision) replaces(p *common.PendingRestart) bool {
 	return p != nil && !p.Started && !same(r.target, r.changed)
 }
 
+// facts are what a plan needs to know beside what is observed.
+type facts struct {
+	// confirmed: the baseline was seen after the last restart had ended. Before, pods of that restart may have started
+	// with newer content.
+	confirmed bool
+	// rolled: a workload has rolled since the restart became pending, and runs with content that is not the baseline.
+	rolled bool
+}
+
 // plan brings the pending restart up to date with what is observed. Newer content is the next number; a change
-// that was undone before any workload was restarted is no restart. rolled says that a workload has rolled since
-// the restart became pending: it runs with content that is not the baseline. The result tells whether a pending
+// that was undone is no restart, if it is a fact that no pod runs with it. The result tells whether a pending
 // restart was dropped.
-func plan(key Key, s *common.RestartStatus, seen []Observation, rolled bool, now time.Time) (undone bool) {
+func plan(key Key, s *common.RestartStatus, seen []Observation, f facts, now time.Time) (undone bool) {
 	r := revise(key, s, seen, now)
-	if rolled && r.replaces(s.Pending) {
+	if f.rolled && r.replaces(s.Pending) {
 		s.Observed = without(s.Observed, r.target)
 		r = revise(key, s, seen, now)
 	}
@@ -198,6 +206,9 @@ func plan(key Key, s *common.RestartStatus, seen []Observation, rolled bool, now
 	case p != nil && same(r.target, r.changed):
 		p.Target = r.target
 	default:
+		if p == nil && !f.confirmed {
+			s.Observed = without(s.Observed, r.changed)
+		}
 		s.Pending = next(key, s, r, now)
 	}
 	return false
@@ -207,7 +218,7 @@ func plan(key Key, s *common.RestartStatus, seen []Observation, rolled bool, now
 type state struct {
 	id   common.RestartedWorkload // its generation is that of the workload as it is seen
 	mark string
-	// template is the fingerprint of its pod template.
+	// template is the fingerprint of its pod template; empty when it is not known.
 	template string
 	// rolling: not all of its pods are new and available yet.
 	rolling bool
@@ -224,14 +235,15 @@ func entry(s *common.RestartStatus, uid types.UID) *common.RestartedWorkload {
 }
 
 // turn tells whose turn it is in a restart that has started, and how many others wait. At most maxConcurrent
-// workloads roll at once, 0 stands for all; one that already rolls for an earlier restart needs no turn of its
+// workloads roll at once, 0 stands for all; one that was restarted before and still rolls needs no turn of its
 // own. A workload that this restart has reached is not restarted again, also when somebody took its mark off.
 func turn(s *common.RestartStatus, states []state, maxConcurrent int) (now []int, waiting int) {
 	var others []int
 	rolling := 0
 	for i, w := range states {
 		e := entry(s, w.id.UID)
-		rolls := e != nil && (w.rolling || w.id.Generation < e.Generation) // a cache that is late shows an earlier generation
+		late := e != nil && w.id.Generation < e.Generation // then the cache does not show yet that it rolls
+		rolls := late || w.rolling && (e != nil || numberOf(w.mark) > 0)
 		if rolls {
 			rolling++
 		}
@@ -257,14 +269,26 @@ func reached(p *common.PendingRestart, e *common.RestartedWorkload, w state) boo
 }
 
 func rolledAlready(p *common.PendingRestart, w state) bool {
-	was, known := p.Templates[string(w.id.UID)]
-	return known && was != w.template && w.byItself
+	was := template(p, w.id.UID)
+	// A cache that is late shows an earlier generation, which may have another template, too.
+	return was != nil && w.template != "" && was.Template != w.template && was.Generation < w.id.Generation && w.byItself
+}
+
+// template is what is recorded of a workload's template; nil when nothing is.
+func template(p *common.PendingRestart, uid types.UID) *common.WorkloadTemplate {
+	if i := slices.IndexFunc(p.Templates, func(t common.WorkloadTemplate) bool { return t.UID == uid }); i >= 0 {
+		return &p.Templates[i]
+	}
+	return nil
 }
 
 // anyRolled tells whether pods of any workload may have started since the restart became pending. A workload
 // that was not there then may have.
 func anyRolled(p *common.PendingRestart, states []state) bool {
-	return slices.ContainsFunc(states, func(w state) bool { return p.Templates[string(w.id.UID)] != w.template })
+	return slices.ContainsFunc(states, func(w state) bool {
+		was := template(p, w.id.UID)
+		return was == nil || was.Template != w.template
+	})
 }
 
 // reverted are the workloads that do not carry the mark of the last restart any more.

@@ -38,6 +38,7 @@ func TestPlan(t *testing.T) {
 	type event struct {
 		seen          []Observation
 		rolled        bool
+		unconfirmed   bool
 		begins, ended bool
 	}
 	see := func(o []Observation) event { return event{seen: o} }
@@ -67,6 +68,10 @@ func TestPlan(t *testing.T) {
 			reason: "which is kept in mind through another change", events: []event{see(inA), see(inB), {seen: inC, rolled: true}, see(inA)},
 			pending: 3, target: []string{"ConfigMap/c"},
 		},
+		{
+			reason: "undone, but a restart before may have started pods with newer content", events: []event{see(inA), {seen: inB, unconfirmed: true}, see(inA)},
+			pending: 2, target: []string{"ConfigMap/c"},
+		},
 		{reason: "undone after the start", events: []event{see(inA), see(inB), begins, see(inA)}, pending: 2, target: []string{"ConfigMap/c"}},
 		{
 			reason: "and back again: some workloads may not have been reached", events: []event{see(inA), see(inB), begins, see(inA), see(inB)},
@@ -90,7 +95,7 @@ func TestPlan(t *testing.T) {
 				case e.ended:
 					settle(s)
 				default:
-					undone = plan(testKey, s, e.seen, e.rolled, noon)
+					undone = plan(testKey, s, e.seen, facts{confirmed: !e.unconfirmed, rolled: e.rolled}, noon)
 				}
 				if s.Pending != nil {
 					marks[s.Pending.Mark] = true
@@ -121,14 +126,14 @@ func TestPlan(t *testing.T) {
 
 func TestNext(t *testing.T) {
 	s := &common.RestartStatus{}
-	plan(testKey, s, inA, false, after(-time.Hour))
-	plan(testKey, s, inB, false, after(-time.Minute))
-	plan(testKey, s, inC, false, noon)
+	plan(testKey, s, inA, facts{confirmed: true}, after(-time.Hour))
+	plan(testKey, s, inB, facts{confirmed: true}, after(-time.Minute))
+	plan(testKey, s, inC, facts{confirmed: true}, noon)
 	if p := s.Pending; !p.Since.Time.Equal(after(-time.Minute)) || !p.Changed.Time.Equal(noon) {
 		t.Errorf("another change in the debounce: %+v", p)
 	}
 	begin(s, "ContentChanged", noon)
-	plan(testKey, s, inA, false, after(time.Minute))
+	plan(testKey, s, inA, facts{confirmed: true}, after(time.Minute))
 	if p := s.Pending; !p.Since.Time.Equal(after(time.Minute)) || s.History[0].Outcome != common.OutcomeCancelled {
 		t.Errorf("newer content after the start: %+v, %+v", p, s.History)
 	}
@@ -203,6 +208,10 @@ func TestTurn(t *testing.T) {
 			states: []state{is("a", "", false), is("b", "before", true)}, now: []int{1}, waiting: 1,
 		},
 		{
+			reason: "one that rolls for a restart that could not be recorded counts", limit: 1,
+			states: []state{is("a", "", false), is("b", "1.before", true)}, now: []int{1}, waiting: 1,
+		},
+		{
 			reason: "one from which the mark was taken is not marked again", recorded: entries{id("a", 2, 5)},
 			states: []state{is("a", "theirs", false), is("b", "", false)}, now: []int{1},
 		},
@@ -211,12 +220,13 @@ func TestTurn(t *testing.T) {
 			reason: "one that has rolled since the content changed", states: []state{
 				{id: id("rolled", 0, 5), template: "new", byItself: true}, {id: id("same", 0, 5), template: "old", byItself: true},
 				{id: id("unknown", 0, 5), template: "new", byItself: true}, {id: id("rolled", 0, 5), template: "new"},
-			}, now: []int{1, 2, 3},
+				{id: id("rolled", 0, 5), byItself: true}, {id: id("late", 0, 5), template: "before", byItself: true},
+			}, now: []int{1, 2, 3, 4, 5},
 		},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			s := &common.RestartStatus{Workloads: tc.recorded, Pending: &common.PendingRestart{
-				Mark: "m", Number: 2, Templates: map[string]string{"rolled": "old", "same": "old"},
+				Mark: "m", Number: 2, Templates: []common.WorkloadTemplate{{UID: "rolled", Template: "old"}, {UID: "same", Template: "old"}, {UID: "late", Template: "old", Generation: 5}},
 			}}
 			now, waiting := turn(s, tc.states, tc.limit)
 			if !slices.Equal(now, tc.now) || waiting != tc.waiting {
@@ -230,7 +240,7 @@ func TestAnyRolled(t *testing.T) {
 	is := func(uid, template string) state {
 		return state{id: common.RestartedWorkload{UID: types.UID(uid)}, template: template}
 	}
-	p := &common.PendingRestart{Templates: map[string]string{"a": "1", "b": "1"}}
+	p := &common.PendingRestart{Templates: []common.WorkloadTemplate{{UID: "a", Template: "1"}, {UID: "b", Template: "1"}}}
 	for reason, tc := range map[string]struct {
 		states []state
 		want   bool

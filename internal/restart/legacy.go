@@ -68,7 +68,7 @@ func adoptPending(key Key, s *common.RestartStatus, seen []Observation, now time
 		s.Workloads[i].Number = p.Number
 	}
 	if !p.Started {
-		s.Workloads = nil
+		s.Workloads, p.Pods, p.PodCount, p.PodsListed = nil, nil, 0, false
 	}
 }
 

@@ -51,8 +51,9 @@ type model struct {
 
 // world is one state.
 type world struct {
-	Content, Seen []int // of each watcher's source: what it holds, and what was last observed
-	Base          []int // and what it held when the watcher was last settled
+	Content, Seen []int   // of each watcher's source: what it holds, and what was last observed
+	Base          []int   // and what it held when the watcher was last settled
+	Confirmed     []int64 // what the operator remembers until it is killed
 	Lost          []bool
 	Status        []*common.RestartStatus
 	Before        []*common.RestartStatus // as a late cache shows it to peers
@@ -70,6 +71,7 @@ type load struct {
 	Marks         map[int]string // by watcher
 	Runs          []int          // the content that its pods have read, by source
 	Restarts      int            // by the operator
+	Undone        int            // how often others took marks off
 	Rolling       bool
 	Generation    int64
 	Was           *load // the version before: that of a late cache, and of an undo
@@ -79,7 +81,7 @@ func (w world) clone() world {
 	out := w
 	out.Content, out.Seen, out.Lost = slices.Clone(w.Content), slices.Clone(w.Seen), slices.Clone(w.Lost)
 	out.Status, out.Before = slices.Clone(w.Status), slices.Clone(w.Before)
-	out.Base, out.Loads = slices.Clone(w.Base), slices.Clone(w.Loads)
+	out.Base, out.Confirmed, out.Loads = slices.Clone(w.Base), slices.Clone(w.Confirmed), slices.Clone(w.Loads)
 	return out
 }
 
@@ -87,7 +89,7 @@ func (w world) clone() world {
 func (w *world) roll(i int, template int, marks map[int]string, byOperator bool) {
 	was := w.Loads[i]
 	was.Was = nil
-	l := load{UID: was.UID, Template: template, Marks: marks, Runs: slices.Clone(w.Content), Restarts: was.Restarts, Generation: was.Generation + 1, Was: &was}
+	l := load{UID: was.UID, Template: template, Marks: marks, Runs: slices.Clone(w.Content), Restarts: was.Restarts, Undone: was.Undone, Generation: was.Generation + 1, Was: &was}
 	if byOperator {
 		l.Restarts++
 		l.Rolling = true
@@ -145,11 +147,14 @@ func (m model) run(w world, i int, h how) []world {
 	case m.absenceUnchanged:
 		seen = []Observation{modelSeen[i][w.Base[i]]}
 	}
-	rolled := false
+	f := facts{confirmed: m.undoesBlindly || s.Number == 0 || w.Confirmed[i] == s.Number}
 	if revise(key, s, seen, noon).replaces(s.Pending) && !m.undoesBlindly {
-		rolled = anyRolled(s.Pending, w.states(i, h.late && m.trustsLateCaches))
+		f.rolled = anyRolled(s.Pending, w.states(i, h.late && m.trustsLateCaches))
 	}
-	plan(key, s, seen, rolled, noon)
+	plan(key, s, seen, f, noon)
+	if s.Pending == nil && len(seen) > 0 && !slices.ContainsFunc(w.Loads, func(l load) bool { return l.Rolling }) {
+		after.Confirmed[i] = s.Number
+	}
 	if m.marksOfContent && s.Pending != nil && !s.Pending.Started {
 		s.Pending.Mark = markOf(key, 1, s.Pending.Target)
 	}
@@ -160,9 +165,8 @@ func (m model) run(w world, i int, h how) []world {
 	s.History, s.Recent, s.Restarts = nil, nil, 0
 	last := after.clone()
 	last.Before[i], last.Status[i] = w.Status[i], s
-	if s.Pending == nil { // what is recorded of workloads decides nothing any more
-		s.Workloads, last.Before[i] = nil, s
-		last.Base[i] = last.Seen[i]
+	if s.Pending == nil {
+		last.Before[i], last.Base[i] = s, last.Seen[i]
 	}
 	return append(worlds, last)
 }
@@ -173,10 +177,7 @@ func (m model) restart(w *world, i int, s *common.RestartStatus, h how) (worlds 
 	if !p.Started {
 		if !h.now {
 			if p.Templates == nil {
-				p.Templates = map[string]string{}
-				for _, l := range w.states(i, false) {
-					p.Templates[string(l.id.UID)] = l.template
-				}
+				recordTemplates(s, w.states(i, false))
 			}
 			return nil
 		}
@@ -278,7 +279,7 @@ func (m model) operator(w world) []world {
 			if w.Crashes < m.crashes {
 				for _, killed := range worlds[:len(worlds)-1] {
 					killed.Crashes++
-					killed.Seen = slices.Clone(w.Seen)
+					killed.Seen, killed.Confirmed = slices.Clone(w.Seen), make([]int64, m.watchers)
 					all = append(all, killed)
 				}
 			}
@@ -296,9 +297,10 @@ func (m model) others(w world, n int) []world {
 	if l.Was != nil {
 		undone := w.clone()
 		undone.roll(n, l.Was.Template, l.Was.Marks, false)
+		undone.Loads[n].Undone++
 		again := w.clone() // from a manifest that was read off it, with its marks
 		again.Made++
-		again.Loads[n] = load{UID: 100 + again.Made, Marks: l.Was.Marks, Runs: slices.Clone(w.Content), Restarts: l.Restarts}
+		again.Loads[n] = load{UID: 100 + again.Made, Marks: l.Was.Marks, Runs: slices.Clone(w.Content), Restarts: l.Restarts, Undone: l.Undone + 1}
 		all = append(all, undone, again)
 	}
 	for i := range all {
@@ -311,7 +313,8 @@ func (m model) others(w world, n int) []world {
 func (m model) wrong(w world) string {
 	rolling := 0
 	for _, l := range w.Loads {
-		if l.Restarts > w.Changes {
+		// A mark that others take off before the operator could record it is set once more.
+		if l.Restarts > w.Changes+l.Undone {
 			return fmt.Sprintf("%d restarts for %d changes", l.Restarts, w.Changes)
 		}
 		if l.Rolling {
@@ -344,7 +347,7 @@ func (m model) wrong(w world) string {
 func (m model) search(t *testing.T) (wrong string, way []string, worlds int) {
 	t.Helper()
 	first := world{
-		Content: make([]int, m.watchers), Base: make([]int, m.watchers), Seen: make([]int, m.watchers), Lost: make([]bool, m.watchers),
+		Content: make([]int, m.watchers), Base: make([]int, m.watchers), Confirmed: make([]int64, m.watchers), Seen: make([]int, m.watchers), Lost: make([]bool, m.watchers),
 		Status: make([]*common.RestartStatus, m.watchers), Before: make([]*common.RestartStatus, m.watchers),
 	}
 	for i := range first.Status {
@@ -412,7 +415,7 @@ func TestModelFindsMutants(t *testing.T) {
 		"a start that is not recorded":         {watchers: 1, workloads: 1, changes: 2, crashes: 1, startUnwritten: true},
 		"a change undone after others rolled":  {watchers: 1, workloads: 1, changes: 2, rolls: 1, undoesBlindly: true},
 		"an undo judged by a cache that lags":  {watchers: 1, workloads: 1, changes: 2, rolls: 1, trustsLateCaches: true},
-		"older marks of peers over newer ones": {watchers: 2, workloads: 1, changes: 2, rolls: 1, peersWithoutCheck: true},
+		"older marks of peers over newer ones": {watchers: 2, workloads: 1, changes: 3, crashes: 1, peersWithoutCheck: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -129,6 +129,14 @@ func reach(s *common.RestartStatus, id common.RestartedWorkload) {
 	}
 }
 
+// recordTemplates records the templates of workloads for the pending restart.
+func recordTemplates(s *common.RestartStatus, states []state) {
+	s.Pending.Templates = make([]common.WorkloadTemplate, 0, len(states))
+	for _, w := range states {
+		s.Pending.Templates = append(s.Pending.Templates, common.WorkloadTemplate{UID: w.id.UID, Generation: w.id.Generation, Template: w.template})
+	}
+}
+
 // settle makes the target the baseline: all pods run with it from now on.
 func settle(s *common.RestartStatus) {
 	p := s.Pending

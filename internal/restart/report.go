@@ -35,10 +35,7 @@ func (r *Restarter) wait(ctx context.Context, req Request, reason string, at, no
 		if err != nil {
 			return engine.Outcome{}, err
 		}
-		p.Templates = map[string]string{}
-		for _, w := range all {
-			p.Templates[string(w.meta.UID)] = w.fingerprint()
-		}
+		recordTemplates(req.Status, req.states(all))
 	}
 	if p.Reason != reason {
 		req.suppressed(reason)
@@ -79,6 +76,7 @@ func (r *Restarter) settled(ctx context.Context, req Request, now time.Time) (en
 	if err != nil {
 		return engine.Outcome{}, err
 	}
+	r.confirmed.confirm(req, all)
 	if s.LastRestart != nil && now.Sub(s.LastRestart.Time) < revertedFor {
 		if lost := reverted(s, req.states(all)); len(lost) > 0 {
 			return engine.BlockFor(recheck, ReasonReverted, fmt.Sprintf(

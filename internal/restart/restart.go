@@ -42,7 +42,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -81,7 +83,25 @@ type Options struct {
 // Restarter restarts pods. One serves all objects of a kind.
 type Restarter struct {
 	Options
-	keys keyring
+	keys      keyring
+	confirmed confirmations
+}
+
+// confirmations are the numbers of the last restarts after whose end the baseline was seen, by the object's UID. They
+// are in memory only: without one, a change that is undone is a restart more, and nothing is lost.
+type confirmations struct{ numbers sync.Map }
+
+func (c *confirmations) is(req Request) bool {
+	number, known := c.numbers.Load(req.Object.GetUID())
+	return known && number == req.Status.Number
+}
+
+// confirm notes that everything observed is the baseline, and that no workload rolls.
+func (c *confirmations) confirm(req Request, all []workload) {
+	if req.Status.Number > 0 && len(req.Observed) == len(req.Status.Observed) &&
+		!slices.ContainsFunc(all, func(w workload) bool { return w.rolling }) {
+		c.numbers.Store(req.Object.GetUID(), req.Status.Number)
+	}
 }
 
 // Target is one workload by name.
@@ -183,13 +203,13 @@ func (r *Restarter) Run(ctx context.Context, req Request) (engine.Outcome, error
 	s, now := req.Status, r.Clock.Now()
 	r.expectKey(req, key)
 	adoptLegacy(key, s, req.Observed, now)
-	rolled := false
+	f := facts{confirmed: s.Number == 0 || r.confirmed.is(req)}
 	if seen := revise(key, s, req.Observed, now); seen.replaces(s.Pending) {
-		if rolled, err = r.rolledSince(ctx, req); err != nil {
+		if f.rolled, err = r.rolledSince(ctx, req); err != nil {
 			return engine.Outcome{}, err
 		}
 	}
-	if plan(key, s, req.Observed, rolled, now) {
+	if plan(key, s, req.Observed, f, now) {
 		req.suppressed(SuppressedUndone)
 	}
 	if s.Pending == nil {

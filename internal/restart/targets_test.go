@@ -247,7 +247,9 @@ func TestPodSelectorOfATarget(t *testing.T) {
 // live is what the API server has.
 type live []metav1.PartialObjectMetadata
 
-func (live) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error { return nil }
+func (live) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return nil
+}
 
 func (l live) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
 	list.(*metav1.PartialObjectMetadataList).Items = l

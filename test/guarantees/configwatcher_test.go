@@ -68,8 +68,18 @@ func webapp(unique string) *appsv1.Deployment {
 }
 
 // Surround implements Fixture.
+// watchedSecret holds what must not be shown anywhere.
+func watchedSecret(unique string) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: unique, Name: "webapp-secret"}, StringData: map[string]string{"password": canary}}
+}
+
+func (configWatchers) Name(sample engine.Object, _ string) {
+	configWatcher(sample).Spec.Sources = []v1alpha1.Source{{Kind: v1alpha1.SourceSecret, Name: "webapp-secret"}}
+}
+
 func (configWatchers) Surround(unique string) {
 	Create(watchedConfig(unique))
+	Create(watchedSecret(unique))
 	Create(webapp(unique))
 }
 

@@ -247,11 +247,12 @@ type PendingRestart struct {
 	// pod evicted: from then on newer content is the next restart, and none is taken back.
 	// +optional
 	Started bool `json:"started,omitempty"`
-	// templates are fingerprints of the selected workloads' pod templates, by the workload's UID, read
-	// after the content had changed. A workload whose template differs from that has rolled since and runs
-	// with this content already. Written while the restart waits.
+	// templates identify the selected workloads' pod templates, read after the content had changed. A
+	// workload whose template differs from that later has rolled since, and runs with this content already.
+	// They are recorded while the restart waits.
 	// +optional
-	Templates map[string]string `json:"templates,omitempty"`
+	// +listType=atomic
+	Templates []WorkloadTemplate `json:"templates,omitempty"`
 	// pods are the pods that are still to be evicted or deleted, by UID. They are written down before
 	// the first one goes, so that their successors are never taken for them.
 	// +optional
@@ -269,6 +270,19 @@ type PendingRestart struct {
 	// replaces was written by version 0.1.0 only.
 	// +optional
 	Replaces bool `json:"replaces,omitempty"`
+}
+
+// WorkloadTemplate identifies the pod template of a workload.
+type WorkloadTemplate struct {
+	// uid is the workload's.
+	// +required
+	UID types.UID `json:"uid"`
+	// generation is the workload's metadata.generation.
+	// +optional
+	Generation int64 `json:"generation,omitempty"`
+	// template is a fingerprint of its pod template.
+	// +optional
+	Template string `json:"template,omitempty"`
 }
 
 // RestartedWorkload is a workload that a restart has reached.

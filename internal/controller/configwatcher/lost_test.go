@@ -163,7 +163,7 @@ var _ = Describe("A Deployment that rolls for another reason after the content c
 		rolled, scaled := Create(deployment(ns, "rolled", "web")), Create(deployment(ns, "scaled", "web"))
 		w := watching(watcher(ns, "w", "web", func(s *v1alpha1.ConfigWatcherSpec) { s.Restart.Debounce = at(time.Hour) }))
 		set(cm, "k", "B")
-		Eventually(func() map[string]string {
+		Eventually(func() []common.WorkloadTemplate {
 			Expect(Reload(w)).To(Succeed())
 			if w.Status.Pending == nil {
 				return nil
