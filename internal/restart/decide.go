@@ -249,6 +249,8 @@ func turn(s *common.RestartStatus, states []state, maxConcurrent int) (now []int
 		}
 		switch {
 		case reached(s.Pending, e, w):
+		case late && maxConcurrent > 0:
+			waiting++ // until the cache shows whether it rolls
 		case rolls:
 			now = append(now, i)
 		default:
@@ -259,7 +261,7 @@ func turn(s *common.RestartStatus, states []state, maxConcurrent int) (now []int
 	if maxConcurrent > 0 {
 		room = min(room, max(0, maxConcurrent-rolling))
 	}
-	return append(now, others[:room]...), len(others) - room
+	return append(now, others[:room]...), waiting + len(others) - room
 }
 
 // reached tells whether a workload needs nothing more from the pending restart: it carries its mark, or did, or
@@ -282,12 +284,12 @@ func template(p *common.PendingRestart, uid types.UID) *common.WorkloadTemplate 
 	return nil
 }
 
-// anyRolled tells whether pods of any workload may have started since the restart became pending. A workload
-// that was not there then may have.
+// anyRolled tells whether pods of any workload may have started since the restart became pending: those of one that
+// was changed, if only scaled, or was not there then.
 func anyRolled(p *common.PendingRestart, states []state) bool {
 	return slices.ContainsFunc(states, func(w state) bool {
 		was := template(p, w.id.UID)
-		return was == nil || was.Template != w.template
+		return was == nil || was.Generation != w.id.Generation
 	})
 }
 

@@ -200,6 +200,10 @@ func TestTurn(t *testing.T) {
 			states: []state{is("a", "old", false), is("b", "", false)}, waiting: 1,
 		},
 		{
+			reason: "nor whether one still does that an earlier restart reached", limit: 1, recorded: entries{id("a", 1, 6)},
+			states: []state{is("a", "old", false), is("b", "", false)}, waiting: 2,
+		},
+		{
 			reason: "one that rolls for another reason takes no turn", limit: 1,
 			states: []state{is("a", "old", true), is("b", "", false)}, now: []int{0}, waiting: 1,
 		},
@@ -237,16 +241,16 @@ func TestTurn(t *testing.T) {
 }
 
 func TestAnyRolled(t *testing.T) {
-	is := func(uid, template string) state {
-		return state{id: common.RestartedWorkload{UID: types.UID(uid)}, template: template}
+	is := func(uid string, generation int64) state {
+		return state{id: common.RestartedWorkload{UID: types.UID(uid), Generation: generation}}
 	}
-	p := &common.PendingRestart{Templates: []common.WorkloadTemplate{{UID: "a", Template: "1"}, {UID: "b", Template: "1"}}}
+	p := &common.PendingRestart{Templates: []common.WorkloadTemplate{{UID: "a", Generation: 1}, {UID: "b", Generation: 1}}}
 	for reason, tc := range map[string]struct {
 		states []state
 		want   bool
 	}{
-		"as before": {[]state{is("a", "1"), is("b", "1")}, false}, "one is gone": {[]state{is("a", "1")}, false},
-		"one rolled": {[]state{is("a", "2"), is("b", "1")}, true}, "one is new": {[]state{is("c", "1")}, true}, "none": {nil, false},
+		"as before": {[]state{is("a", 1), is("b", 1)}, false}, "one is gone": {[]state{is("a", 1)}, false},
+		"one rolled": {[]state{is("a", 2), is("b", 1)}, true}, "one is new": {[]state{is("c", 1)}, true}, "none": {nil, false},
 	} {
 		if got := anyRolled(p, tc.states); got != tc.want {
 			t.Errorf("%s: %v", reason, got)

@@ -26,7 +26,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
@@ -266,46 +265,6 @@ func (x *execution) setReason(reason string) {
 		x.req.suppressed(reason)
 	}
 	x.status.Pending.Reason = reason
-}
-
-// listPods reads the selected pods, once in a run.
-func (x *execution) listPods(ctx context.Context) error {
-	if x.listed {
-		return nil
-	}
-	selector, err := x.req.podSelector(x.workloads)
-	if err != nil {
-		return fmt.Errorf("reading the selector of the workload: %w", err)
-	}
-	x.listed = true
-	if selector.Empty() || selector.String() == "" {
-		return nil
-	}
-	x.pods, err = x.Restarter.pods(ctx, x.req, selector)
-	return err
-}
-
-// onDelete are the workloads whose pods the mark alone does not restart.
-func (x *execution) onDelete() []types.UID {
-	var uids []types.UID
-	for _, w := range x.workloads {
-		if w.onDelete {
-			uids = append(uids, w.meta.UID)
-		}
-	}
-	return uids
-}
-
-// doomed are the pods that are to be evicted or deleted.
-func (x *execution) doomed() []metav1.PartialObjectMetadata {
-	var all []metav1.PartialObjectMetadata
-	onDelete := x.onDelete()
-	for i := range x.pods {
-		if yes, _ := restartable(x.req.Policy.Strategy, &x.pods[i], onDelete); yes {
-			all = append(all, x.pods[i])
-		}
-	}
-	return all
 }
 
 // removePods evicts or deletes what has to go. The first time it only writes down which pods these are.

@@ -17,12 +17,10 @@ limitations under the License.
 package restart
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -341,87 +339,4 @@ func (m model) wrong(w world) string {
 		}
 	}
 	return ""
-}
-
-// search explores all worlds, and gives the shortest way to one that is wrong.
-func (m model) search(t *testing.T) (wrong string, way []string, worlds int) {
-	t.Helper()
-	first := world{
-		Content: make([]int, m.watchers), Base: make([]int, m.watchers), Confirmed: make([]int64, m.watchers), Seen: make([]int, m.watchers), Lost: make([]bool, m.watchers),
-		Status: make([]*common.RestartStatus, m.watchers), Before: make([]*common.RestartStatus, m.watchers),
-	}
-	for i := range first.Status {
-		first.Status[i], first.Before[i] = &common.RestartStatus{}, &common.RestartStatus{}
-	}
-	for n := range m.workloads {
-		first.Loads = append(first.Loads, load{UID: n, Marks: map[int]string{}, Runs: make([]int, m.watchers)})
-	}
-	for i := range first.Status {
-		worlds := m.run(first, i, how{})
-		first = worlds[len(worlds)-1]
-	}
-	from := map[string]string{}
-	queue, name := []world{first}, func(w world) string {
-		text, err := json.Marshal(w)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
-	from[name(first)] = ""
-	for len(queue) > 0 {
-		w := queue[0]
-		queue = queue[1:]
-		here := name(w)
-		if wrong := m.wrong(w); wrong != "" {
-			for at := here; at != ""; at = from[at] {
-				way = append([]string{at}, way...)
-			}
-			return wrong, way, len(from)
-		}
-		for _, x := range m.next(w) {
-			if key := name(x); from[key] == "" && key != name(first) {
-				from[key] = here
-				queue = append(queue, x)
-			}
-		}
-	}
-	return "", nil, len(from)
-}
-
-func TestModel(t *testing.T) {
-	for name, m := range map[string]model{
-		"one watcher and two workloads": {watchers: 1, workloads: 2, changes: 3, outages: 1, crashes: 1},
-		"workloads that others roll":    {watchers: 1, workloads: 1, changes: 3, crashes: 1, rolls: 2},
-		"one workload at a time":        {watchers: 1, workloads: 2, changes: 2, crashes: 1, maxConcurrent: 1},
-		"two watchers of one workload":  {watchers: 2, workloads: 1, changes: 2, crashes: 1, rolls: 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			wrong, way, worlds := m.search(t)
-			if wrong != "" {
-				t.Errorf("%s:\n%s", wrong, strings.Join(way, "\n"))
-			}
-			t.Logf("%d worlds", worlds)
-		})
-	}
-}
-
-// What is known to be wrong has to fail, or the model says nothing.
-func TestModelFindsMutants(t *testing.T) {
-	for name, m := range map[string]model{
-		"marks of content alone":               {watchers: 1, workloads: 1, changes: 3, crashes: 1, rolls: 1, marksOfContent: true},
-		"absence as unchanged":                 {watchers: 1, workloads: 2, changes: 2, outages: 1, crashes: 1, absenceUnchanged: true},
-		"a start that is not recorded":         {watchers: 1, workloads: 1, changes: 2, crashes: 1, startUnwritten: true},
-		"a change undone after others rolled":  {watchers: 1, workloads: 1, changes: 2, rolls: 1, undoesBlindly: true},
-		"an undo judged by a cache that lags":  {watchers: 1, workloads: 1, changes: 2, rolls: 1, trustsLateCaches: true},
-		"older marks of peers over newer ones": {watchers: 2, workloads: 1, changes: 3, crashes: 1, peersWithoutCheck: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if wrong, _, worlds := m.search(t); wrong == "" {
-				t.Errorf("nothing is found wrong in %d worlds", worlds)
-			}
-		})
-	}
 }

@@ -177,3 +177,43 @@ func (r *Restarter) evict(ctx context.Context, pod *metav1.PartialObjectMetadata
 		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &pod.UID}, DryRun: dryRun},
 	}, &client.SubResourceCreateOptions{CreateOptions: client.CreateOptions{DryRun: dryRun}})
 }
+
+// listPods reads the selected pods, once in a run.
+func (x *execution) listPods(ctx context.Context) error {
+	if x.listed {
+		return nil
+	}
+	selector, err := x.req.podSelector(x.workloads)
+	if err != nil {
+		return fmt.Errorf("reading the selector of the workload: %w", err)
+	}
+	x.listed = true
+	if selector.Empty() || selector.String() == "" {
+		return nil
+	}
+	x.pods, err = x.Restarter.pods(ctx, x.req, selector)
+	return err
+}
+
+// onDelete are the workloads whose pods the mark alone does not restart.
+func (x *execution) onDelete() []types.UID {
+	var uids []types.UID
+	for _, w := range x.workloads {
+		if w.onDelete {
+			uids = append(uids, w.meta.UID)
+		}
+	}
+	return uids
+}
+
+// doomed are the pods that are to be evicted or deleted.
+func (x *execution) doomed() []metav1.PartialObjectMetadata {
+	var all []metav1.PartialObjectMetadata
+	onDelete := x.onDelete()
+	for i := range x.pods {
+		if yes, _ := restartable(x.req.Policy.Strategy, &x.pods[i], onDelete); yes {
+			all = append(all, x.pods[i])
+		}
+	}
+	return all
+}
