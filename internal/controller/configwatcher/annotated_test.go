@@ -165,7 +165,7 @@ var _ = Describe("The annotation on a ConfigMap or a Secret", Ordered, func() {
 			o.Annotations = map[string]string{annotationSelector: "app=webapp", annotationStatus: string(text)}
 		})
 		Eventually(noted(cm)).Should(Equal("True Ready 0"))
-		Consistently(func() string { return fmt.Sprint(noted(cm)(), away(p)(), templates(d)()) }).Should(Equal("True Ready 0 false 1"))
+		Consistently(func() string { return fmt.Sprintf("%s %v %d", noted(cm)(), away(p)(), templates(d)()) }).Should(Equal("True Ready 0 false 1"))
 	})
 
 	DescribeTable("is reported when it selects nothing that can be meant", func(value string) {
