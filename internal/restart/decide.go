@@ -118,6 +118,24 @@ func revise(key Key, s *common.RestartStatus, seen []Observation, now time.Time)
 	if s.Pending != nil {
 		r.target = slices.Clone(s.Pending.Target)
 	}
+	r.grow(key, seen, now)
+	for _, last := range merge(r.baseline, r.target) {
+		is := last
+		if i := slices.IndexFunc(seen, func(o Observation) bool { return o.Source == last.Source }); i >= 0 {
+			is = seen[i].observed(key, last.Keys, now)
+		}
+		was := find(r.baseline, last.Source)
+		if was != nil && was.Hash == is.Hash {
+			continue
+		}
+		r.changed = append(r.changed, is)
+		r.sources = append(r.sources, difference(*cmp.Or(was, &last), is))
+	}
+	return r
+}
+
+// grow records the first observation of each source, and of each key.
+func (r *revision) grow(key Key, seen []Observation, now time.Time) {
 	for _, o := range seen {
 		t, b := find(r.target, o.Source), find(r.baseline, o.Source)
 		if t != nil {
@@ -133,19 +151,6 @@ func revise(key Key, s *common.RestartStatus, seen []Observation, now time.Time)
 		}
 	}
 	slices.SortFunc(r.baseline, bySource)
-	for _, last := range merge(r.baseline, r.target) {
-		is := last
-		if i := slices.IndexFunc(seen, func(o Observation) bool { return o.Source == last.Source }); i >= 0 {
-			is = seen[i].observed(key, last.Keys, now)
-		}
-		was := find(r.baseline, last.Source)
-		if was != nil && was.Hash == is.Hash {
-			continue
-		}
-		r.changed = append(r.changed, is)
-		r.sources = append(r.sources, difference(*cmp.Or(was, &last), is))
-	}
-	return r
 }
 
 func bySource(a, b common.ObservedSource) int { return cmp.Compare(a.Source, b.Source) }
@@ -241,14 +246,12 @@ func turn(s *common.RestartStatus, states []state, maxConcurrent int) (now []int
 	var others []int
 	rolling := 0
 	for i, w := range states {
-		e := entry(s, w.id.UID)
-		late := e != nil && w.id.Generation < e.Generation // then the cache does not show yet that it rolls
-		rolls := late || w.rolling && (e != nil || numberOf(w.mark) > 0)
+		late, rolls := inProgress(s, w)
 		if rolls {
 			rolling++
 		}
 		switch {
-		case reached(s.Pending, e, w):
+		case reached(s, w):
 		case late && maxConcurrent > 0:
 			waiting++ // until the cache shows whether it rolls
 		case rolls:
@@ -264,9 +267,18 @@ func turn(s *common.RestartStatus, states []state, maxConcurrent int) (now []int
 	return append(now, others[:room]...), waiting + len(others) - room
 }
 
+// inProgress tells whether a workload rolls for a restart, as far as is known: a cache that is late does not show
+// it yet.
+func inProgress(s *common.RestartStatus, w state) (late, rolls bool) {
+	e := entry(s, w.id.UID)
+	late = e != nil && w.id.Generation < e.Generation
+	return late, late || w.rolling && (e != nil || numberOf(w.mark) > 0)
+}
+
 // reached tells whether a workload needs nothing more from the pending restart: it carries its mark, or did, or
 // its template has changed since the content that the restart is for was seen, so that its pods started later.
-func reached(p *common.PendingRestart, e *common.RestartedWorkload, w state) bool {
+func reached(s *common.RestartStatus, w state) bool {
+	p, e := s.Pending, entry(s, w.id.UID)
 	return w.mark == p.Mark || e != nil && e.Number == p.Number || rolledAlready(p, w)
 }
 

@@ -271,15 +271,9 @@ func (x *execution) setReason(reason string) {
 func (x *execution) removePods(ctx context.Context, now time.Time) (engine.Outcome, error) {
 	p := x.status.Pending
 	if !p.PodsListed {
-		if err := x.listPods(ctx); err != nil {
+		if err := x.writeDownPods(ctx); err != nil {
 			return engine.Outcome{}, err
 		}
-		p.PodsListed = true
-		for _, pod := range x.doomed() {
-			p.Pods = append(p.Pods, pod.UID)
-		}
-		p.PodCount = int32(len(p.Pods)) //nolint:gosec // a list of objects in memory is not that long
-		conclude(x.status, common.OutcomeRestarting, x.summary())
 		if len(p.Pods) > 0 {
 			x.setReason(ReasonEvicting)
 			return engine.DoneUntil(atOnce).Saying(count(len(p.Pods), "pod") + " to restart"), nil
@@ -301,6 +295,20 @@ func (x *execution) removePods(ctx context.Context, now time.Time) (engine.Outco
 		p.Attempts = 0
 	}
 	return x.finish(out, now)
+}
+
+func (x *execution) writeDownPods(ctx context.Context) error {
+	if err := x.listPods(ctx); err != nil {
+		return err
+	}
+	p := x.status.Pending
+	p.PodsListed = true
+	for _, pod := range x.doomed() {
+		p.Pods = append(p.Pods, pod.UID)
+	}
+	p.PodCount = int32(len(p.Pods)) //nolint:gosec // a list of objects in memory is not that long
+	conclude(x.status, common.OutcomeRestarting, x.summary())
+	return nil
 }
 
 // guarded is the end of a run when no PodDisruptionBudget allows an eviction: it is asked again after a while,

@@ -47,17 +47,7 @@ func adoptPending(key Key, s *common.RestartStatus, seen []Observation, now time
 		return
 	}
 	mark, changed := legacyChange(key, s, seen)
-	for _, was := range s.Observed {
-		i := slices.IndexFunc(seen, func(o Observation) bool { return o.Source == was.Source })
-		switch {
-		case len(changed) > 0 && !slices.Contains(changed, was.Source):
-		case i < 0:
-			p.Target = append(p.Target, was)
-		default:
-			p.Target = append(p.Target, seen[i].observed(key, was.Keys, now))
-		}
-	}
-	slices.SortFunc(p.Target, bySource)
+	p.Target = legacyTarget(key, s, seen, changed, now)
 	s.Number++
 	p.Number, p.Replaces = s.Number, false
 	if mark != p.Mark { // for other content than the one seen now: all are restarted for that
@@ -70,6 +60,23 @@ func adoptPending(key Key, s *common.RestartStatus, seen []Observation, now time
 	if !p.Started {
 		s.Workloads, p.Pods, p.PodCount, p.PodsListed = nil, nil, 0, false
 	}
+}
+
+// legacyTarget is the content that a pending restart is for: what changed, or all when nothing differs.
+func legacyTarget(key Key, s *common.RestartStatus, seen []Observation, changed []string, now time.Time) []common.ObservedSource {
+	var target []common.ObservedSource
+	for _, was := range s.Observed {
+		i := slices.IndexFunc(seen, func(o Observation) bool { return o.Source == was.Source })
+		switch {
+		case len(changed) > 0 && !slices.Contains(changed, was.Source):
+		case i < 0:
+			target = append(target, was)
+		default:
+			target = append(target, seen[i].observed(key, was.Keys, now))
+		}
+	}
+	slices.SortFunc(target, bySource)
+	return target
 }
 
 // legacyChange is the mark that version 0.1.0 would set for what is observed, and which sources it is for.

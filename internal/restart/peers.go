@@ -78,7 +78,9 @@ func (p peers) marks(w workload) map[string]string {
 
 // listRequests lists the requests of all objects of a kind whose restart is pending, in a namespace; in all namespaces when
 // it is "".
-func listRequests[T Object](newList func() client.ObjectList, request func(T) Request) func(context.Context, client.Reader, string) ([]Request, error) {
+func listRequests[T Object](
+	newList func() client.ObjectList, request func(T) Request,
+) func(context.Context, client.Reader, string) ([]Request, error) {
 	return func(ctx context.Context, reader client.Reader, namespace string) ([]Request, error) {
 		list := newList()
 		if err := reader.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {

@@ -123,15 +123,22 @@ func statefulSet(o *appsv1.StatefulSet) workload {
 	w := workload{kind: kindStatefulSet, meta: &o.ObjectMeta, template: &o.Spec.Template, selector: o.Spec.Selector}
 	w.onDelete = o.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType
 	updated := want
-	if u := o.Spec.UpdateStrategy.RollingUpdate; u != nil && u.Partition != nil && *u.Partition > 0 && !w.onDelete {
-		updated = max(0, want-*u.Partition)
-		w.heldBy = fmt.Sprintf("the partition of its update strategy is %d", *u.Partition)
+	if p := partition(o); p > 0 && !w.onDelete {
+		updated = max(0, want-p)
+		w.heldBy = fmt.Sprintf("the partition of its update strategy is %d", p)
 	}
 	seen := s.ObservedGeneration >= o.Generation
 	old := s.UpdateRevision != s.CurrentRevision
 	w.behind = !seen || old && s.UpdatedReplicas < want
 	w.rolling = !w.onDelete && (!seen || s.AvailableReplicas < want || old && s.UpdatedReplicas < updated)
 	return w
+}
+
+func partition(o *appsv1.StatefulSet) int32 {
+	if u := o.Spec.UpdateStrategy.RollingUpdate; u != nil && u.Partition != nil {
+		return *u.Partition
+	}
+	return 0
 }
 
 // daemonSet reads a DaemonSet.

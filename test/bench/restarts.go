@@ -189,7 +189,8 @@ func (b *bench) limit(ctx context.Context, res *watcherResult) (err error) {
 			return fmt.Errorf("restarting %s: %w", name, err)
 		}
 		status := fmt.Appendf(nil, `{"status":{"number":%d}}`, time.Now().UnixNano())
-		if err := b.admin.Status().Patch(ctx, &autorebootv1alpha1.ConfigWatcher{ObjectMeta: meta}, client.RawPatch(client.Merge.Type(), status)); err != nil {
+		w := &autorebootv1alpha1.ConfigWatcher{ObjectMeta: meta}
+		if err := b.admin.SubResource("status").Patch(ctx, w, client.RawPatch(client.Merge.Type(), status)); err != nil {
 			return fmt.Errorf("recording %s: %w", name, err)
 		}
 		return nil
@@ -274,7 +275,11 @@ func (b *bench) withRival(ctx context.Context, res *watcherResult) (err error) {
 		err = errors.Join(err, syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM))
 		_ = cmd.Wait() // it was told to end
 	}()
-	time.Sleep(rivalPatience)
+	select {
+	case <-time.After(rivalPatience):
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for the rival: %w", ctx.Err())
+	}
 	times, err := b.times(ctx, res.Watchers, b.touch, func() error { return nil })
 	res.Rival = &times
 	return err

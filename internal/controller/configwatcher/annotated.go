@@ -165,8 +165,9 @@ func (a annotated) taken(o client.Object) engine.Outcome {
 // follow changes what the ConfigWatcher has from its object, when it differs.
 func (a annotated) follow(ctx context.Context, is, want *v1alpha1.ConfigWatcher) error {
 	paused := want.Annotations[names.AnnotationPaused]
-	if is.Spec.ConfigMap == "" && equality.Semantic.DeepEqual(is.Spec.Sources, want.Spec.Sources) &&
-		equality.Semantic.DeepEqual(is.Spec.PodSelector, want.Spec.PodSelector) && (is.Annotations[names.AnnotationPaused] == "true") == (paused == "true") {
+	pauses := (is.Annotations[names.AnnotationPaused] == "true") == (paused == "true")
+	if pauses && is.Spec.ConfigMap == "" && equality.Semantic.DeepEqual(is.Spec.Sources, want.Spec.Sources) &&
+		equality.Semantic.DeepEqual(is.Spec.PodSelector, want.Spec.PodSelector) {
 		return nil
 	}
 	selector := map[string]any{}
