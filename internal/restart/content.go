@@ -17,6 +17,7 @@ limitations under the License.
 package restart
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -113,6 +114,24 @@ func difference(was, is common.ObservedSource) string {
 	text := name + ": " + strings.Join(keys, ", ")
 	if len(text) > maxChange {
 		return text[:maxChange] + "…"
+	}
+	return text
+}
+
+// maxSources bounds the list of sources in a message.
+const maxSources = 5
+
+// join lists what changed.
+func join(sources []string) string {
+	text := ""
+	for i, s := range sources {
+		if i == maxSources {
+			return fmt.Sprintf("%s and %d more", text, len(sources)-i)
+		}
+		if i > 0 {
+			text += "; "
+		}
+		text += s
 	}
 	return text
 }

@@ -383,21 +383,3 @@ func (t timing) opens(from time.Time) (first time.Time, ok bool) {
 func within(times []metav1.Time, now time.Time) []metav1.Time {
 	return slices.DeleteFunc(slices.Clone(times), func(t metav1.Time) bool { return !t.After(now.Add(-time.Hour)) })
 }
-
-// maxSources bounds the list of sources in a message.
-const maxSources = 5
-
-// join lists what changed.
-func join(sources []string) string {
-	text := ""
-	for i, s := range sources {
-		if i == maxSources {
-			return fmt.Sprintf("%s and %d more", text, len(sources)-i)
-		}
-		if i > 0 {
-			text += "; "
-		}
-		text += s
-	}
-	return text
-}

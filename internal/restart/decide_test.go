@@ -222,9 +222,12 @@ func TestTurn(t *testing.T) {
 		{reason: "one made anew is another one", recorded: entries{id("old", 2, 5)}, states: []state{is("a", "", false)}, now: []int{0}},
 		{
 			reason: "one that has rolled since the content changed", states: []state{
-				{id: id("rolled", 0, 5), template: "new", byItself: true}, {id: id("same", 0, 5), template: "old", byItself: true},
-				{id: id("unknown", 0, 5), template: "new", byItself: true}, {id: id("rolled", 0, 5), template: "new"},
-				{id: id("rolled", 0, 5), byItself: true}, {id: id("late", 0, 5), template: "before", byItself: true},
+				{id: id("rolled", 0, 5), template: "new", byItself: true},
+				{id: id("same", 0, 5), template: "old", byItself: true},
+				{id: id("unknown", 0, 5), template: "new", byItself: true},
+				{id: id("rolled", 0, 5), template: "new"},
+				{id: id("rolled", 0, 5), byItself: true},
+				{id: id("late", 0, 5), template: "before", byItself: true},
 			}, now: []int{1, 2, 3, 4, 5},
 		},
 	} {

@@ -288,13 +288,18 @@ func (x *execution) removePods(ctx context.Context, now time.Time) (engine.Outco
 	if err := x.listPods(ctx); err != nil {
 		return engine.Outcome{}, err
 	}
+	return x.finish(x.removeNow(ctx), now)
+}
+
+// removeNow removes what it can of the pods that are left, and records the rest.
+func (x *execution) removeNow(ctx context.Context) removal {
+	p := x.status.Pending
 	out := x.remove(ctx, x.req, x.pods)
-	progress := len(out.left) < len(p.Pods) || out.going > 0
-	p.Pods, p.NotBefore = out.left, nil
-	if progress {
+	if len(out.left) < len(p.Pods) || out.going > 0 {
 		p.Attempts = 0
 	}
-	return x.finish(out, now)
+	p.Pods, p.NotBefore = out.left, nil
+	return out
 }
 
 func (x *execution) writeDownPods(ctx context.Context) error {

@@ -88,11 +88,8 @@ func (k Key) Short(parts ...[]byte) Hash {
 
 func (k Key) text(parts ...[]byte) string { return hex.EncodeToString(k.object.sum(parts...)[:20]) }
 
-// ID identifies a key and says nothing about it.
-func (k Key) ID() string { return k.text([]byte("the identity of this key"))[:8] }
-
-// legacyID is the identity that version 0.1.0 recorded.
-func (k Key) legacyID() string { return k.root.legacy([]byte("the identity of this key"))[:8] }
+// ID identifies the key that those of all objects are derived from, as in version 0.1.0, and says nothing about it.
+func (k Key) ID() string { return k.root.legacy([]byte("the identity of this key"))[:8] }
 
 // keyring keeps the key once it was read.
 type keyring struct {

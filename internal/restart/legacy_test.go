@@ -26,7 +26,7 @@ import (
 
 // recorded is what version 0.1.0 recorded of observations.
 func recorded(seen ...Observation) *common.RestartStatus {
-	s := &common.RestartStatus{KeyID: testKey.legacyID()}
+	s := &common.RestartStatus{KeyID: testKey.ID()}
 	for _, o := range seen {
 		hash, keys := o.legacy(testKey, common.ObservedSource{Keys: map[string]string{"": ""}})
 		if o.OnlyKeys {

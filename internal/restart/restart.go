@@ -243,7 +243,7 @@ func (q Request) due(now time.Time) (reason string, at time.Time, err error) {
 // expectKey makes the content the baseline when the hashes were made with another key: they say nothing.
 func (r *Restarter) expectKey(req Request, key Key) {
 	s := req.Status
-	if s.KeyID != "" && s.KeyID != key.ID() && s.KeyID != key.legacyID() {
+	if s.KeyID != "" && s.KeyID != key.ID() {
 		Rebase(s)
 		req.Told(func() {
 			r.event(req.Object, corev1.EventTypeWarning, eventKeyChanged,

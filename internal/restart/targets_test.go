@@ -130,8 +130,14 @@ func TestMarksOfPeers(t *testing.T) {
 	w := deployment(&appsv1.Deployment{})
 	w.template.Annotations = map[string]string{"newer": "3.x", "older": "1.x", "same": "2.x", "legacy": "0123456789abcdef0123456789abcdef"}
 	selects := Request{Selector: labels.Everything()}
-	all := peers{{"newer", "2.y", selects}, {"older", "2.y", selects}, {"same", "2.x", selects}, {"legacy", "2.y", selects}, {"none", "2.y", selects},
-		{"other", "2.y", Request{Selector: labels.Nothing()}}}
+	all := peers{
+		{"newer", "2.y", selects},
+		{"older", "2.y", selects},
+		{"same", "2.x", selects},
+		{"legacy", "2.y", selects},
+		{"none", "2.y", selects},
+		{"other", "2.y", Request{Selector: labels.Nothing()}},
+	}
 	want := map[string]string{"older": "2.y", "legacy": "2.y", "none": "2.y"}
 	if diff := cmp.Diff(want, all.marks(w)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

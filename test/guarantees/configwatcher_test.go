@@ -161,8 +161,8 @@ func (f configWatchers) Breakages() []Breakage {
 				takeAwayIn("patch", webapp(unique), func(r rbacv1.PolicyRule) bool { return slices.Contains(r.APIGroups, "apps") })
 				f.Change(nil, unique)
 			},
-			Mend:   func(string) { giveBackRole() },
-			Reason: restart.ReasonRestartRefused, Status: status.InProgressStatus,
+			Mend:      func(string) { giveBackRole() },
+			Announced: 1, Reason: restart.ReasonRestartRefused, Status: status.InProgressStatus,
 		},
 	}
 }
