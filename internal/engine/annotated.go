@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
@@ -39,9 +40,12 @@ type Annotated struct {
 	Name string
 	// Of is an empty object of the type.
 	Of client.Object
-	// Selects tells whether an object asks for anything.
+	// Owns is an empty object of the type that Run makes for such an object, which then is its controller. All that
+	// is remembered is remembered there. Optional.
+	Owns client.Object
+	// Selects tells whether an object asks for anything. Run is also called when one does not ask any more.
 	Selects func(client.Object) bool
-	// Run is one run of one object. Whatever it has to remember it writes into an annotation by itself.
+	// Run is one run of one object.
 	Run func(ctx context.Context, o *metav1.PartialObjectMetadata) (Outcome, error)
 	// MaxConcurrentReconciles is how many objects are worked on at once. Default 1.
 	MaxConcurrentReconciles int
@@ -58,8 +62,17 @@ func RegisterAnnotated(mgr ctrl.Manager, a Annotated) error {
 	if a.RetryMax == 0 {
 		a.RetryMax = 5 * time.Minute
 	}
-	return ctrl.NewControllerManagedBy(mgr).Named(a.Name).
-		For(a.Of, builder.OnlyMetadata, builder.WithPredicates(predicate.NewPredicateFuncs(a.Selects))).
+	asks := predicate.Funcs{
+		CreateFunc:  func(e event.CreateEvent) bool { return a.Selects(e.Object) },
+		UpdateFunc:  func(e event.UpdateEvent) bool { return a.Selects(e.ObjectOld) || a.Selects(e.ObjectNew) },
+		DeleteFunc:  func(event.DeleteEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+	}
+	b := ctrl.NewControllerManagedBy(mgr).Named(a.Name).For(a.Of, builder.OnlyMetadata, builder.WithPredicates(asks))
+	if a.Owns != nil {
+		b = b.Owns(a.Owns, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})))
+	}
+	return b.
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: a.MaxConcurrentReconciles,
 			ReconciliationTimeout:   runTimeout,
@@ -76,16 +89,10 @@ func RegisterAnnotated(mgr ctrl.Manager, a Annotated) error {
 			if err != nil {
 				return ctrl.Result{}, client.IgnoreNotFound(err)
 			}
-			if !a.Selects(o) || !o.DeletionTimestamp.IsZero() {
+			if !o.DeletionTimestamp.IsZero() {
 				return ctrl.Result{}, nil
 			}
 			out, err := a.Run(context.WithValue(ctx, kindKey{}, a.Name), o)
 			return resultOf(ctx, clock.RealClock{}, out, err)
 		}))
-}
-
-// Steps runs steps in order until one does not let the next one run, for objects that have no conditions:
-// the outcome of the last one says how far it came.
-func Steps(ctx context.Context, steps []Step) (Outcome, error) {
-	return walk(ctx, steps, func(int, Outcome) {})
 }

@@ -19,7 +19,6 @@ package engine_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -93,8 +92,9 @@ var _ = Describe("An annotated object", func() {
 		Patch(cm, `{"data":{"k":"v"}}`)
 		Eventually(runs.Load).Should(Equal(int64(2)))
 		Annotate(cm, asks, "")
+		Eventually(runs.Load).Should(Equal(int64(3)), "once more when it does not ask any more")
 		Patch(cm, `{"data":{"k":"w"}}`)
-		Consistently(runs.Load, "300ms").Should(Equal(int64(2)))
+		Consistently(runs.Load, "300ms").Should(Equal(int64(3)))
 	})
 
 	It("is tried again after errors, and looked at again when a run asks for it", func() {
@@ -103,21 +103,4 @@ var _ = Describe("An annotated object", func() {
 		made(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace(), Name: "asking", Annotations: map[string]string{asks: "again"}}})
 		Eventually(runs.Load).Should(Equal(int64(5)))
 	})
-})
-
-var _ = Describe("Steps without an object", func() {
-	step := func(out engine.Outcome, err error) engine.Step {
-		return engine.Step{Condition: "C", Run: func(context.Context) (engine.Outcome, error) { return out, err }}
-	}
-
-	DescribeTable("end with the first that does not go on", func(ctx context.Context, want string, steps ...engine.Step) {
-		status, reason, message := engine.Verdict(engine.Steps(ctx, steps))
-		Expect(fmt.Sprint(status, " ", reason, ": ", message)).To(Equal(want))
-	},
-		Entry("all are done", "True Ready: all steps are done", step(engine.Done(), nil), step(engine.Done(), nil)),
-		Entry("one says something", "True Ready: said", step(engine.Done().Saying("said"), nil), step(engine.Done(), nil)),
-		Entry("one waits", "False Why: what", step(engine.Wait(1, "Why", "what"), nil), step(engine.Block("Never", ""), nil)),
-		Entry("one fails", "False Error: broken", step(engine.Outcome{}, errors.New("broken")), step(engine.Block("Never", ""), nil)),
-		Entry("one is explained", "False R: m", step(engine.Outcome{}, engine.Explain(errors.New("broken"), "R", "m"))),
-	)
 })

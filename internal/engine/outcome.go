@@ -153,13 +153,8 @@ func (o Outcome) status() metav1.ConditionStatus {
 	}
 }
 
-// Verdict is what the condition of a step with this outcome, or this error, shows.
-func Verdict(o Outcome, err error) (status metav1.ConditionStatus, reason, message string) {
-	if err != nil {
-		o = failed(err)
-	}
-	return o.status(), o.reason, o.message
-}
+// Reason is the reason that the condition of a step with this outcome shows.
+func (o Outcome) Reason() string { return o.reason }
 
 // explained is an error with a reason and a message made for the reader of a condition.
 type explained struct {

@@ -47,8 +47,10 @@ const (
 	AnnotationPaused = "platform.acme.com/paused"
 	// AnnotationPodSelector on a ConfigMap or a Secret selects the pods to restart when its content changes.
 	AnnotationPodSelector = restartPrefix + "podSelector"
-	// AnnotationRestartStatus on such an object tells what was seen and done.
-	AnnotationRestartStatus = restartPrefix + "status"
+	// AnnotationLegacyStatus on such an object is what version 0.1.0 recorded.
+	AnnotationLegacyStatus = restartPrefix + "status"
+	// AnnotationTemplate stands for the pod template of a workload in the operator's caches. It is written nowhere else.
+	AnnotationTemplate = restartPrefix + "template"
 )
 
 // OwnerMark is the value of AnnotationOwner on what was made for the owner: KIND/NAME or KIND/NAMESPACE/NAME, the kind

@@ -87,6 +87,7 @@ var Kinds = []Kind{
 		Register: func(mgr ctrl.Manager, d Deps) error {
 			return configwatcher.Register(mgr, configwatcher.Options{
 				Namespace:               d.Namespace,
+				Peers:                   d.Restarts,
 				MaxConcurrentReconciles: int(*d.Config.ConfigWatcher.MaxConcurrentReconciles),
 				RetryMax:                d.Config.ConfigWatcher.RetryMax.Duration,
 				Annotations:             d.Config.ConfigWatcher.Annotations == configv1alpha1.Enabled,
@@ -100,6 +101,7 @@ var Kinds = []Kind{
 		Register: func(mgr ctrl.Manager, d Deps) error {
 			return rebootpolicy.Register(mgr, rebootpolicy.Options{
 				Namespace:               d.Namespace,
+				Peers:                   d.Restarts,
 				Reader:                  d.Values,
 				MaxConcurrentReconciles: int(*d.Config.RebootPolicy.MaxConcurrentReconciles),
 				RetryMax:                d.Config.RebootPolicy.RetryMax.Duration,

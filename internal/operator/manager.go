@@ -34,7 +34,7 @@ import (
 	configv1alpha1 "github.com/acme/platform-operator/api/config/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
-	"github.com/acme/platform-operator/internal/rollout"
+	"github.com/acme/platform-operator/internal/restart"
 	"github.com/acme/platform-operator/internal/tolerant"
 )
 
@@ -70,10 +70,7 @@ func NewManager(restConfig *rest.Config, c *configv1alpha1.PlatformOperatorConfi
 		return nil, fmt.Errorf("making the manager: %w", err)
 	}
 	held.recorder = mgr.GetEventRecorder(names.Operator)
-	if err := rollout.Index(context.Background(), mgr.GetFieldIndexer()); err != nil {
-		return nil, err
-	}
-	d := Deps{Options: o, Config: c}
+	d := Deps{Options: o, Config: c, Restarts: &restart.Peers{}}
 	d.connect(mgr.GetAPIReader(), restConfig.Host)
 	for _, k := range Kinds {
 		if err := k.Register(mgr, d); err != nil {

@@ -37,6 +37,7 @@ import (
 	"github.com/acme/platform-operator/internal/external/sqldb"
 	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/operator/settings"
+	"github.com/acme/platform-operator/internal/restart"
 )
 
 // Options is what the command line says.
@@ -74,6 +75,8 @@ type Deps struct {
 	Options
 	// Config is the configuration in effect.
 	Config *configv1alpha1.PlatformOperatorConfig
+	// Restarts are the kinds that restart workloads.
+	Restarts *restart.Peers
 }
 
 // Run runs the operator until ctx ends. A valid change of the configuration ends the manager gracefully

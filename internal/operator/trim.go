@@ -31,6 +31,7 @@ import (
 
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
+	"github.com/acme/platform-operator/internal/restart"
 )
 
 const (
@@ -188,32 +189,42 @@ func pruneSource(o client.Object) client.Object {
 // pruneWorkload keeps of a workload what restarts need to know: which pods it makes, its marks, and whether it is
 // rolling.
 func pruneWorkload(o client.Object) client.Object {
-	cut := engine.IsCut(o)
+	cut, fingerprint := engine.IsCut(o), o.GetAnnotations()[names.AnnotationTemplate]
 	o.SetAnnotations(nil)
 	o.SetLabels(nil)
 	o.SetFinalizers(nil)
 	o.SetOwnerReferences(nil)
-	if cut {
-		markCut(o)
-	}
 	switch o := o.(type) {
 	case *appsv1.Deployment:
-		pruneTemplate(&o.Spec.Template)
+		fingerprint = pruneTemplate(&o.Spec.Template, fingerprint)
 		o.Status.Conditions = nil
 	case *appsv1.StatefulSet:
-		pruneTemplate(&o.Spec.Template)
+		fingerprint = pruneTemplate(&o.Spec.Template, fingerprint)
 		o.Spec.VolumeClaimTemplates = nil
 		o.Status.Conditions = nil
 	case *appsv1.DaemonSet:
-		pruneTemplate(&o.Spec.Template)
+		fingerprint = pruneTemplate(&o.Spec.Template, fingerprint)
 		o.Status.Conditions = nil
+	}
+	if fingerprint != "" {
+		o.SetAnnotations(map[string]string{names.AnnotationTemplate: fingerprint})
+	}
+	if cut {
+		markCut(o)
 	}
 	return o
 }
 
-func pruneTemplate(t *corev1.PodTemplateSpec) {
+// pruneTemplate keeps of a pod template its labels and its marks, and gives a fingerprint of all of it. The API server
+// admits none without containers: one that has none was pruned before, and keeps the fingerprint that it has got then.
+func pruneTemplate(t *corev1.PodTemplateSpec, before string) (fingerprint string) {
+	if len(t.Spec.Containers) == 0 {
+		return before
+	}
+	fingerprint = restart.Fingerprint(t)
 	t.Spec = corev1.PodSpec{}
 	maps.DeleteFunc(t.Annotations, func(key, _ string) bool { return !isOurs(key) })
+	return fingerprint
 }
 
 // pruneJob keeps of a run what tells for what it was started and how it ended. Its pods' template is as large as its

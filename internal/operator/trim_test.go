@@ -36,6 +36,7 @@ import (
 	tenancyv1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
+	"github.com/acme/platform-operator/internal/restart"
 )
 
 var (
@@ -127,6 +128,9 @@ func TestWorkloadsAreHeldWithoutTheirPods(t *testing.T) {
 			got = o.Spec.Template
 			if !o.Spec.Paused || *o.Spec.Replicas != 2 || o.Generation != 3 || len(o.ManagedFields) != 1 {
 				t.Errorf("a Deployment lost what tells whether it rolls: %+v", o)
+			}
+			if o.Annotations[names.AnnotationTemplate] != restart.Fingerprint(&template) {
+				t.Errorf("a Deployment lost what identifies its template: %v", o.Annotations)
 			}
 		case *appsv1.StatefulSet:
 			got = o.Spec.Template

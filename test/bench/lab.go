@@ -128,6 +128,8 @@ type cluster struct {
 	rest  rest.Interface
 	// kubeconfig is the operator's: the user is its service account, so that the generated role holds.
 	kubeconfig string
+	// adminKubeconfig is the administrator's.
+	adminKubeconfig string
 }
 
 // up makes a new cluster. One that an earlier run left is removed.
@@ -153,7 +155,7 @@ func (l *lab) up(ctx context.Context) (*cluster, error) {
 }
 
 func connect(local *localcluster.Cluster) (*cluster, error) {
-	c := &cluster{kubeconfig: filepath.Join(filepath.Dir(local.KubeconfigPath()), "operator.kubeconfig")}
+	c := &cluster{adminKubeconfig: local.KubeconfigPath(), kubeconfig: filepath.Join(filepath.Dir(local.KubeconfigPath()), "operator.kubeconfig")}
 	data, err := local.UserKubeconfig("system:serviceaccount:"+ownNamespace+":"+serviceAccount,
 		[]string{"system:serviceaccounts", "system:serviceaccounts:" + ownNamespace}, "")
 	if err != nil {

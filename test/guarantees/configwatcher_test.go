@@ -34,7 +34,7 @@ import (
 	"github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
-	"github.com/acme/platform-operator/internal/rollout"
+	"github.com/acme/platform-operator/internal/restart"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -78,8 +78,18 @@ func webapp(unique string) *appsv1.Deployment {
 }
 
 // Surround implements Fixture.
+// watchedSecret holds what must not be shown anywhere.
+func watchedSecret(unique string) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: unique, Name: "webapp-secret"}, StringData: map[string]string{"password": canary}}
+}
+
+func (configWatchers) Name(sample engine.Object, _ string) {
+	configWatcher(sample).Spec.Sources = []v1alpha1.Source{{Kind: v1alpha1.SourceSecret, Name: "webapp-secret"}}
+}
+
 func (configWatchers) Surround(unique string) {
 	Create(watchedConfig(unique))
+	Create(watchedSecret(unique))
 	Create(webapp(unique))
 }
 
@@ -161,8 +171,8 @@ func (f configWatchers) Breakages() []Breakage {
 				takeAwayIn("patch", webapp(unique), func(r rbacv1.PolicyRule) bool { return slices.Contains(r.APIGroups, "apps") })
 				f.Change(nil, unique)
 			},
-			Mend:   func(string) { giveBackRole() },
-			Reason: rollout.ReasonRestartRefused, Status: status.InProgressStatus,
+			Mend:      func(string) { giveBackRole() },
+			Announced: 1, Reason: restart.ReasonRestartRefused, Status: status.InProgressStatus,
 		},
 	}
 }

@@ -173,6 +173,8 @@ type Breakage struct {
 	Prepare func(engine.Object)
 	// Break breaks something of the object with the unique name, and Mend undoes it.
 	Break, Mend func(unique string)
+	// Announced is how many statuses come before the attempt that fails: what is about to be done is recorded first.
+	Announced int
 	// Reason is the reason of Ready then, and Status what kstatus reads.
 	Reason string
 	Status status.Status

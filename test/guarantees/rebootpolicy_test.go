@@ -35,7 +35,7 @@ import (
 	"github.com/acme/platform-operator/internal/controller/rebootpolicy"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/external/sqldb/sqltest"
-	"github.com/acme/platform-operator/internal/rollout"
+	"github.com/acme/platform-operator/internal/restart"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -190,8 +190,8 @@ func (f *rebootPolicies) Breakages() []Breakage {
 				takeAwayIn("patch", webapp(unique), func(r rbacv1.PolicyRule) bool { return slices.Contains(r.APIGroups, "apps") })
 				f.Change(nil, unique)
 			},
-			Mend:   func(string) { giveBackRole() },
-			Reason: rollout.ReasonRestartRefused, Status: status.InProgressStatus,
+			Mend:      func(string) { giveBackRole() },
+			Announced: 1, Reason: restart.ReasonRestartRefused, Status: status.InProgressStatus,
 		},
 	}
 }

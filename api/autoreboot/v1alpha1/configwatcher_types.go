@@ -138,6 +138,9 @@ type ConfigWatcher struct {
 // CommonStatus is the part of the status that every kind has.
 func (w *ConfigWatcher) CommonStatus() *common.Status { return &w.Status.Status }
 
+// Restarts is what is recorded about restarts.
+func (w *ConfigWatcher) Restarts() *common.RestartStatus { return &w.Status.RestartStatus }
+
 // AllSources are the sources, with configMap as the first of them.
 func (w *ConfigWatcher) AllSources() []Source {
 	var all []Source

@@ -306,6 +306,9 @@ type RebootPolicy struct {
 // CommonStatus is the part of the status that every kind has.
 func (p *RebootPolicy) CommonStatus() *common.Status { return &p.Status.Status }
 
+// Restarts is what is recorded about restarts.
+func (p *RebootPolicy) Restarts() *common.RestartStatus { return &p.Status.RestartStatus }
+
 // Selector is podSelector as plain strings, nil when there is none.
 func (p *RebootPolicy) Selector() map[string]string {
 	if len(p.Spec.PodSelector) == 0 {

@@ -121,7 +121,7 @@ const (
 	OutcomeRestarted RestartOutcome = "Restarted"
 	// OutcomeRefused means that at least one workload could not be restarted; it is tried again.
 	OutcomeRefused RestartOutcome = "Refused"
-	// OutcomeNothing means that nothing is selected, or that all has been restarted for this content already.
+	// OutcomeNothing means that nothing is selected.
 	OutcomeNothing RestartOutcome = "NothingToRestart"
 	// OutcomeDryRun means that it was only told.
 	OutcomeDryRun RestartOutcome = "DryRun"
@@ -132,20 +132,26 @@ const (
 // RestartStatus is all that is known about restarts. It is the memory of the operator: what is not
 // here is forgotten when the operator restarts.
 type RestartStatus struct {
-	// observed is the content that the pods are known to run with: of each source a keyed hash, never
-	// the content.
+	// observed is the content that all selected pods are known to run with: of each source a keyed hash,
+	// never the content. A source that a restart is in progress for is not in it.
 	// +optional
 	// +listType=atomic
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=6,displayName="Observed content, as hashes",xDescriptors={"urn:alm:descriptor:text"}
 	Observed []ObservedSource `json:"observed,omitempty"`
 
-	// keyID tells which key the hashes were made with. With another key they say nothing: the content
-	// is then taken as it is, without a restart.
+	// keyID identifies the key that the hashes were made with. With another key they say nothing: the
+	// content then becomes the baseline, without a restart.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=9,displayName="Key of the hashes",xDescriptors={"urn:alm:descriptor:text"}
 	KeyID string `json:"keyID,omitempty"`
 
-	// pending is the restart that is due or under way; absent when there is none.
+	// number is the last number that was given to a restart. Each restart that is planned gets the next
+	// one, also when its content changes again before it starts.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=12,displayName="Number of the last restart",xDescriptors={"urn:alm:descriptor:text"}
+	Number int64 `json:"number,omitempty"`
+
+	// pending is the restart that is due or in progress; absent when there is none.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=3,displayName="Pending restart",xDescriptors={"urn:alm:descriptor:text"}
 	Pending *PendingRestart `json:"pending,omitempty"`
@@ -201,13 +207,26 @@ type ObservedSource struct {
 	// since is when this content was first seen.
 	// +optional
 	Since metav1.Time `json:"since,omitempty"`
+	// version is the resourceVersion of the source in which this content was seen. It is kept for the
+	// content of a pending restart only: a source that still has it need not be read again.
+	// +optional
+	Version string `json:"version,omitempty"`
 }
 
-// PendingRestart is a restart that is due or under way.
+// PendingRestart is a restart that is due or in progress.
 type PendingRestart struct {
-	// mark stands for the content that asks for the restart.
+	// number is the number of the restart. No two restarts of an object have the same.
+	// +optional
+	Number int64 `json:"number,omitempty"`
+	// mark is the value of the annotation that the restart sets on pod templates: the number, and a keyed
+	// hash of the object's UID, the number and the target. A workload that carries it has been reached by
+	// this very restart.
 	// +required
 	Mark string `json:"mark"`
+	// target is the content that the restart is for: of each source that changed a keyed hash.
+	// +optional
+	// +listType=atomic
+	Target []ObservedSource `json:"target,omitempty"`
 	// since is when the first change was seen that this restart is for.
 	// +required
 	Since metav1.MicroTime `json:"since"`
@@ -222,15 +241,20 @@ type PendingRestart struct {
 	// MaxConcurrent, Evicting, Refused.
 	// +optional
 	Reason string `json:"reason,omitempty"`
-	// notBefore is when it may happen; absent when that depends on something else than time.
+	// notBefore is the earliest time of the next attempt; absent when that depends on something else than
+	// time.
 	// +optional
 	NotBefore *metav1.Time `json:"notBefore,omitempty"`
-	// replaces is true when it takes the place of a restart that had reached some workloads already.
-	// +optional
-	Replaces bool `json:"replaces,omitempty"`
-	// started is true once the first workload was told to restart.
+	// started is true once the restart has begun. It is written before the first workload is patched or
+	// pod evicted: from then on newer content is the next restart, and none is taken back.
 	// +optional
 	Started bool `json:"started,omitempty"`
+	// templates identify the selected workloads' pod templates, read after the content had changed. A
+	// workload whose template differs from that later has rolled since, and runs with this content already.
+	// They are recorded while the restart waits.
+	// +optional
+	// +listType=atomic
+	Templates []WorkloadTemplate `json:"templates,omitempty"`
 	// pods are the pods that are still to be evicted or deleted, by UID. They are written down before
 	// the first one goes, so that their successors are never taken for them.
 	// +optional
@@ -242,9 +266,28 @@ type PendingRestart struct {
 	// podsListed is true once pods is complete.
 	// +optional
 	PodsListed bool `json:"podsListed,omitempty"`
+	// attempts is how often in a row no PodDisruptionBudget allowed an eviction.
+	// +optional
+	Attempts int32 `json:"attempts,omitempty"`
+	// replaces was written by version 0.1.0 only.
+	// +optional
+	Replaces bool `json:"replaces,omitempty"`
 }
 
-// RestartedWorkload is a workload that was told to restart.
+// WorkloadTemplate identifies the pod template of a workload.
+type WorkloadTemplate struct {
+	// uid is the workload's.
+	// +required
+	UID types.UID `json:"uid"`
+	// generation is the workload's metadata.generation.
+	// +optional
+	Generation int64 `json:"generation,omitempty"`
+	// template is a fingerprint of its pod template.
+	// +optional
+	Template string `json:"template,omitempty"`
+}
+
+// RestartedWorkload is a workload that a restart has reached.
 type RestartedWorkload struct {
 	// kind is Deployment, StatefulSet or DaemonSet.
 	// +required
@@ -255,6 +298,12 @@ type RestartedWorkload struct {
 	// uid tells it from a later one of the same name.
 	// +required
 	UID types.UID `json:"uid"`
+	// number is the number of the restart that reached it.
+	// +optional
+	Number int64 `json:"number,omitempty"`
+	// generation is the workload's metadata.generation after the restart mark was set.
+	// +optional
+	Generation int64 `json:"generation,omitempty"`
 }
 
 // RestartRecord is one restart of the past.

@@ -19,15 +19,14 @@ package configwatcher
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
 	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
-	"github.com/acme/platform-operator/internal/rollout"
+	"github.com/acme/platform-operator/internal/restart"
 )
 
-// maxKeysTold is with how many keys the changed ones are told apart.
+// maxKeysTold is up to how many keys the changed ones are named.
 const maxKeysTold = 32
 
 // sourceID tells a source, and which of its keys count, from all others of a watcher.
@@ -52,17 +51,17 @@ func contentOf(o *corev1.ConfigMap) map[string][]byte {
 }
 
 // observe makes hashes of what counts of the content of a source.
-func observe(key rollout.Key, s v1alpha1.Source, content map[string][]byte) rollout.Observation {
-	o := rollout.Observation{Source: sourceID(s)}
-	if len(s.Keys) > 0 {
-		o.OnlyKeys, o.Keys = true, map[string]string{}
+func observe(key restart.Key, s v1alpha1.Source, content map[string][]byte, version string) restart.Observation {
+	o := restart.Observation{Source: sourceID(s), Version: version, OnlyKeys: len(s.Keys) > 0}
+	if o.OnlyKeys {
+		o.Keys = map[string]restart.Hash{}
 		for _, k := range s.Keys {
-			v, there := content[k]
-			if !there {
+			v, exists := content[k]
+			if !exists {
 				o.Absent = append(o.Absent, k)
 				continue
 			}
-			o.Keys[k] = hashOne(key, k, v)
+			o.Keys[k] = key.Short([]byte(k), v)
 		}
 		return o
 	}
@@ -73,15 +72,10 @@ func observe(key rollout.Key, s v1alpha1.Source, content map[string][]byte) roll
 	}
 	o.Hash = key.Hash(parts...)
 	if len(names) <= maxKeysTold {
-		o.Keys = map[string]string{}
+		o.Keys = map[string]restart.Hash{}
 		for _, k := range names {
-			o.Keys[k] = hashOne(key, k, content[k])
+			o.Keys[k] = key.Short([]byte(k), content[k])
 		}
 	}
 	return o
-}
-
-// hashOne is the hash of one key, short for it is only compared with the one before.
-func hashOne(key rollout.Key, name string, value []byte) string {
-	return strings.Clone(key.Hash([]byte(name), value)[:16])
 }

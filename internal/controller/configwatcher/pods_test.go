@@ -17,8 +17,8 @@ limitations under the License.
 package configwatcher_test
 
 import (
+	"bytes"
 	"fmt"
-	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -45,6 +45,9 @@ func ownedPod(ns, name, app string) *corev1.Pod {
 	}}
 	return p
 }
+
+// dryRun tells whether an eviction is only tried.
+func dryRun(w testenv.Write) bool { return bytes.Contains(w.Body, []byte("All")) }
 
 // away tells whether the very pod that was created is away or going.
 func away(p *corev1.Pod) func() bool {
@@ -74,9 +77,12 @@ func strategy(s common.RestartStrategy) func(*v1alpha1.ConfigWatcherSpec) {
 }
 
 var _ = Describe("Pods", Ordered, func() {
-	var ns string
+	var (
+		ns string
+		op *testenv.Operator
+	)
 
-	BeforeAll(func() { StartOperator() })
+	BeforeAll(func() { op = StartOperator() })
 	BeforeEach(func() { ns = Namespace() })
 
 	It("of an owner that we do not know are evicted, those without one are left alone", func() {
@@ -109,6 +115,40 @@ var _ = Describe("Pods", Ordered, func() {
 		Expect(again.DeletionTimestamp).To(BeNil())
 	})
 
+	It("are only removed by their UID, which an eviction tries first", func() {
+		cm := Create(configMap(ns, "config", "k", "v"))
+		runningPod(ownedPod(ns, "evicted", "web"))
+		d := Create(deployment(ns, "d", "web"))
+		w := watching(watcher(ns, "w", "web", strategy(common.RestartEvict)))
+		op.Wire.Forget()
+		set(cm, "k", "w")
+		Eventually(restarts(w)).Should(Equal(int64(1)))
+		evictions := op.Wire.Writes(func(x testenv.Write) bool { return x.Path == "namespaces/"+ns+"/pods/evicted/eviction" })
+		Expect(evictions).To(HaveLen(2))
+		Expect(dryRun(evictions[0])).To(BeTrue())
+		Expect(dryRun(evictions[1])).To(BeFalse())
+
+		By("deleting a pod, and marking a Deployment")
+		deleted := runningPod(ownedPod(ns, "deleted", "web"))
+		Change(w, func(w *v1alpha1.ConfigWatcher) { w.Spec.Restart.Strategy = common.RestartDelete })
+		set(cm, "k", "x")
+		Eventually(restarts(w)).Should(Equal(int64(2)))
+		Change(w, func(w *v1alpha1.ConfigWatcher) { w.Spec.Restart.Strategy = common.RestartRollout })
+		set(cm, "k", "y")
+		Eventually(restarts(w)).Should(Equal(int64(3)))
+		uids := map[string]string{"pods/deleted": string(deleted.UID), "deployments/d": string(d.UID)}
+		for path, uid := range uids {
+			writes := op.Wire.Writes(func(x testenv.Write) bool { return x.Path == "namespaces/"+ns+"/"+path })
+			Expect(writes).NotTo(BeEmpty())
+			for _, x := range writes {
+				Expect(string(x.Body)).To(ContainSubstring(uid), x.String())
+			}
+		}
+		for _, x := range evictions {
+			Expect(string(x.Body)).To(MatchRegexp("[0-9a-f]{8}-[0-9a-f]{4}-"), x.String())
+		}
+	})
+
 	It("wait with a condition while a PodDisruptionBudget allows none to go", func() {
 		cm := Create(configMap(ns, "config", "k", "v"))
 		p := runningPod(pod(ns, "p", "web"))
@@ -122,7 +162,15 @@ var _ = Describe("Pods", Ordered, func() {
 		set(cm, "k", "w")
 		Eventually(Condition(w, "UpToDate")).Should(Equal("False DisruptionBudget"))
 		Expect(w.Status.Pending.Reason).To(Equal("Evicting"))
+		Expect(w.Status.Pending.NotBefore).NotTo(BeNil())
 		Expect(away(p)()).To(BeFalse())
+
+		By("running again and again meanwhile")
+		op.Wire.Forget()
+		for range 5 {
+			rerun(w)
+		}
+		Expect(len(op.Wire.Writes(func(x testenv.Write) bool { return x.Path == "namespaces/"+ns+"/pods/p/eviction" }))).To(BeNumerically("<=", 1))
 		Remove(budget)
 		Eventually(restarts(w)).Should(Equal(int64(1)))
 		Expect(away(p)()).To(BeTrue())
@@ -173,7 +221,7 @@ var _ = Describe("A fault", Ordered, func() {
 			f  *testenv.Injected
 		}
 		var worlds []world
-		for n := range 7 {
+		for n := range 8 {
 			ns := Namespace()
 			x := world{cm: Create(configMap(ns, "config", "k", "v")), p: runningPod(ownedPod(ns, "p", "web"))}
 			x.w = watching(watcher(ns, "w", "web"))
@@ -190,7 +238,7 @@ var _ = Describe("A fault", Ordered, func() {
 			Eventually(restarts(x.w)).Should(Equal(int64(1)))
 			Expect(away(x.p)()).To(BeTrue())
 			Expect(op.Wire.Writes(func(w testenv.Write) bool {
-				return w.Path == "namespaces/"+x.p.Namespace+"/pods/p/eviction" && w.Code/100 == 2
+				return w.Path == "namespaces/"+x.p.Namespace+"/pods/p/eviction" && w.Code/100 == 2 && !dryRun(w)
 			})).To(HaveLen(1))
 			if x.f != nil {
 				tripped += x.f.Tripped()
@@ -259,100 +307,5 @@ var _ = Describe("What cannot be right", Ordered, func() {
 		Change(w, func(w *v1alpha1.ConfigWatcher) { w.Spec.Restart.Windows = nil })
 		Eventually(restarts(w)).Should(Equal(int64(1)))
 		Expect(templates(d)()).To(Equal(int64(2)))
-	})
-})
-
-var _ = Describe("The annotation on a ConfigMap or a Secret", Ordered, func() {
-	var (
-		ns string
-		op *testenv.Operator
-	)
-
-	BeforeAll(func() { op = StartOperator() })
-	BeforeEach(func() { ns = Namespace() })
-
-	It("restarts like a ConfigWatcher, and shows its status", func() {
-		d := Create(deployment(ns, "d", "webapp"))
-		cm := configMap(ns, "config", "k", "v")
-		cm.Annotations = map[string]string{annotationSelector: "app=webapp"}
-		Create(cm)
-		Eventually(noted(cm)).Should(Equal("True Ready 0"))
-		set(cm, "k", "w")
-		Eventually(noted(cm)).Should(Equal("True Ready 1"))
-		Expect(marks(d)).To(HaveKey("autoreboot.acme.com/configmap.config"))
-		Expect(templates(d)()).To(Equal(int64(2)))
-
-		By("changing it while the operator is away")
-		op.Stop()
-		set(cm, "k", "x")
-		op.Start()
-		Eventually(noted(cm)).Should(Equal("True Ready 2"))
-		Expect(templates(d)()).To(Equal(int64(3)))
-		Change(cm, func(o *corev1.ConfigMap) { o.Labels = map[string]string{"a": "b"} })
-		op.Stop()
-		op.Wire.Forget()
-		op.Start()
-		Consistently(func() []testenv.Write { return op.Wire.Writes(func(w testenv.Write) bool { return w.For(ns) }) }).Should(BeEmpty())
-	})
-
-	It("works on Secrets and tells none of them", func() {
-		d := Create(deployment(ns, "d", "webapp"))
-		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "s", Annotations: map[string]string{annotationSelector: "app=webapp"}}}
-		secret.StringData = map[string]string{"password": "canary-1"}
-		Create(secret)
-		Eventually(noted(secret)).Should(Equal("True Ready 0"))
-		Change(secret, func(o *corev1.Secret) { o.Data["password"] = []byte("canary-2") })
-		Eventually(noted(secret)).Should(Equal("True Ready 1"))
-		Expect(templates(d)()).To(Equal(int64(2)))
-		Expect(fmt.Sprint(secret.Annotations, d)).NotTo(ContainSubstring("canary"))
-		Eventually(EventsOf(secret)).Should(ContainElement("Normal Restarting: Secret/s: password changed"))
-	})
-
-	It("is not taken from another object that it was copied from", func() {
-		d := Create(deployment(ns, "d", "webapp"))
-		cm := configMap(ns, "config", "k", "v")
-		cm.Annotations = map[string]string{annotationSelector: "app=webapp"}
-		Create(cm)
-		Eventually(noted(cm)).Should(Equal("True Ready 0"))
-		duplicate := configMap(ns, "copy", "k", "other")
-		duplicate.Annotations = cm.Annotations
-		Create(duplicate)
-		Eventually(func() string { return noted(duplicate)() + duplicate.Annotations[annotationStatus] }).Should(
-			And(HavePrefix("True Ready 0"), ContainSubstring(string(duplicate.UID))))
-		Expect(templates(d)()).To(Equal(int64(1)))
-	})
-
-	DescribeTable("is told when it selects nothing that can be meant", func(value string) {
-		cm := configMap(ns, "config", "k", "v")
-		cm.Annotations = map[string]string{annotationSelector: value}
-		Create(cm)
-		Eventually(noted(cm)).Should(Equal("False InvalidSelector 0"))
-		Change(cm, func(o *corev1.ConfigMap) { o.Annotations[annotationSelector] = "app=webapp" })
-		Eventually(noted(cm)).Should(Equal("True Ready 0"))
-	},
-		Entry("empty", ""),
-		Entry("no label", "webapp"),
-		Entry("no value that a label may have", "app=a b"),
-		Entry("something long", "app="+strings.Repeat("a", 64)),
-	)
-
-	It("does nothing in protected namespaces", func() {
-		cm := configMap("kube-system", "annotated", "k", "v")
-		cm.Annotations = map[string]string{annotationSelector: "app=webapp"}
-		Create(cm)
-		DeferCleanup(func() { Remove(cm) })
-		Eventually(noted(cm)).Should(Equal("False ProtectedNamespace 0"))
-	})
-})
-
-var _ = Describe("The switch for annotations", func() {
-	It("turns them off", func() {
-		StartOperator(Configured("configWatcher: {annotations: Disabled}"))
-		ns := Namespace()
-		cm := configMap(ns, "config", "k", "v")
-		cm.Annotations = map[string]string{annotationSelector: "app=webapp"}
-		Create(cm)
-		watching(watcher(ns, "w", "web")) // which has seen the same ConfigMap
-		Consistently(noted(cm)).Should(Equal("  0"))
 	})
 })

@@ -18,7 +18,6 @@ package configwatcher_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"strings"
@@ -39,7 +38,6 @@ import (
 
 const (
 	annotationSelector = "autoreboot.acme.com/podSelector"
-	annotationStatus   = "autoreboot.acme.com/status"
 	markPrefix         = "autoreboot.acme.com/"
 )
 
@@ -158,20 +156,27 @@ func rerun(w *v1alpha1.ConfigWatcher) {
 	AwaitRun(w)
 }
 
-// noted reads the status of an annotated object.
+// watcherOf is the ConfigWatcher of an annotated object.
+func watcherOf(o client.Object) *v1alpha1.ConfigWatcher {
+	kind := "configmap"
+	if _, is := o.(*corev1.Secret); is {
+		kind = "secret"
+	}
+	return &v1alpha1.ConfigWatcher{ObjectMeta: metav1.ObjectMeta{Namespace: o.GetNamespace(), Name: o.GetName() + "-" + kind}}
+}
+
+// noted is what the ConfigWatcher of an annotated object says.
 func noted(o client.Object) func() string {
 	return func() string {
-		Expect(Reload(o)).To(Succeed())
-		var n struct {
-			Ready, Reason string
-			Restarts      int64
-			Pending       *common.PendingRestart
+		w := watcherOf(o)
+		if err := Reload(w); err != nil {
+			Expect(client.IgnoreNotFound(err)).To(Succeed())
+			return "none"
 		}
-		_ = json.Unmarshal([]byte(o.GetAnnotations()[annotationStatus]), &n)
-		if n.Pending != nil {
+		if w.Status.Pending != nil {
 			return "pending"
 		}
-		return fmt.Sprintf("%s %s %d", n.Ready, n.Reason, n.Restarts)
+		return fmt.Sprintf("%s %d", Ready(w)(), w.Status.Restarts)
 	}
 }
 

@@ -246,7 +246,7 @@ func (r *run) startJob(ctx context.Context, st start) (made bool, out engine.Out
 	switch {
 	case apierrors.IsInvalid(err):
 		return false, engine.BlockFor(recheck, ReasonJobRefused, err.Error()), nil
-	case err == nil && byHand && reasonOf(out) == reasonNameTaken:
+	case err == nil && byHand && out.Reason() == reasonNameTaken:
 		r.view.taken = append(r.view.taken, st.request)
 		return false, out, nameTaken{fmt.Errorf("the name %s is taken", st.job)}
 	case err != nil || !made:
@@ -262,11 +262,6 @@ func (r *run) startJob(ctx context.Context, st start) (made bool, out engine.Out
 
 // reasonNameTaken is the engine's, for a Job of somebody else that has the wanted name.
 const reasonNameTaken = "NameTaken"
-
-func reasonOf(out engine.Outcome) string {
-	_, reason, _ := engine.Verdict(out, nil)
-	return reason
-}
 
 // record brings the status up to date with a decision, and reports what is new.
 func (r *run) record(ctx context.Context, d decision) error {

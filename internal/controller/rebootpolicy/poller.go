@@ -32,6 +32,7 @@ import (
 
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/external/sqldb"
+	"github.com/acme/platform-operator/internal/restart"
 )
 
 const (
@@ -47,11 +48,11 @@ type question struct {
 	source sqldb.Source
 	watch  sqldb.Watch
 	// seal makes a keyed hash of a value.
-	seal func([]byte) string
+	seal func([]byte) restart.Hash
 }
 
 // mark tells questions, and the keys of their hashes, apart.
-func (q question) mark() string {
+func (q question) mark() restart.Hash {
 	s, w := q.source, q.watch
 	var all []byte
 	for _, part := range []string{
@@ -66,7 +67,7 @@ func (q question) mark() string {
 // answer is what it said: of the value there is a keyed hash only.
 type answer struct {
 	kind  sqldb.Kind
-	hash  string
+	hash  restart.Hash
 	fault *sqldb.Error
 }
 
@@ -99,7 +100,7 @@ type poller struct {
 // poll is what is known of one object.
 type poll struct {
 	key    client.ObjectKey
-	mark   string // of the question
+	mark   restart.Hash // of the question
 	answer *answer
 	asking bool
 	asked  time.Time
@@ -157,7 +158,7 @@ func (p *poller) ask(key client.ObjectKey, uid types.UID, q question, interval t
 	return one.answer, max(nextReading(one.asked, slowed(interval, one.hung), uid).Sub(now), time.Second)
 }
 
-func (p *poller) read(one *poll, mark string, q question) {
+func (p *poller) read(one *poll, mark restart.Hash, q question) {
 	ctx, cancel := context.WithTimeout(p.ctx, longest)
 	defer cancel()
 	start := p.clock.Now()
@@ -172,7 +173,7 @@ func (p *poller) read(one *poll, mark string, q question) {
 }
 
 // take takes an answer, and tells whether it is another one.
-func (p *poller) take(one *poll, mark string, a answer) bool {
+func (p *poller) take(one *poll, mark restart.Hash, a answer) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	one.asking = false

@@ -18,8 +18,6 @@ package rebootpolicy
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"runtime"
 	"strings"
@@ -36,6 +34,7 @@ import (
 
 	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	"github.com/acme/platform-operator/internal/external/sqldb"
+	"github.com/acme/platform-operator/internal/restart"
 )
 
 // reader is a database.
@@ -53,10 +52,7 @@ func pollerOf(r reader, c clock.PassiveClock) *poller {
 	return p
 }
 
-func seal(b []byte) string {
-	h := sha256.Sum256(b)
-	return hex.EncodeToString(h[:])
-}
+func seal(b []byte) restart.Hash { return restart.KeyOf([]byte("a key"), "uid").Hash(b) }
 
 func questionOf(s sqldb.Source) question { return question{source: s, seal: seal} }
 
@@ -113,7 +109,7 @@ func TestMemory(t *testing.T) {
 		t.Errorf("fifty policies take %d MiB", grown>>20)
 	}
 	for _, one := range p.polls {
-		if text := fmt.Sprintf("%+v %+v", *one, *one.answer); strings.Contains(text, "canary") || one.answer.hash == "" {
+		if text := fmt.Sprintf("%+v %+v", *one, *one.answer); strings.Contains(text, "canary") || one.answer.hash == (restart.Hash{}) {
 			t.Errorf("it keeps %.200s", text)
 		}
 	}

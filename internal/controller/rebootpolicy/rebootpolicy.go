@@ -29,17 +29,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
-	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/external/sqldb"
-	"github.com/acme/platform-operator/internal/rollout"
+	"github.com/acme/platform-operator/internal/restart"
 )
 
 // kindName is the controller's name, and part of the mark on pod templates.
@@ -55,7 +52,7 @@ const (
 	ValueRead = "ValueRead"
 )
 
-// The reasons of conditions and events beside those of sqldb and rollout.
+// The reasons of conditions and events beside those of sqldb and restart.
 const (
 	// ReasonCredentialsMissing: the Secret with the credentials, or the certificate authorities, does not
 	// exist or lacks a key.
@@ -73,6 +70,8 @@ const (
 type Options struct {
 	// Namespace is the operator's own.
 	Namespace string
+	// Peers are the kinds that restart workloads.
+	Peers *restart.Peers
 	// Reader reads the values.
 	Reader sqldb.Reader
 	// MaxConcurrentReconciles is how many objects are worked on at once.
@@ -102,26 +101,19 @@ func Register(mgr ctrl.Manager, o Options) error {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
-	recorder := mgr.GetEventRecorder(kindName)
+	restarter, watches, err := restart.Register(mgr, &v1alpha1.RebootPolicy{}, restart.Config[*v1alpha1.RebootPolicy]{
+		Kind: kindName, Namespace: o.Namespace, Clock: o.Clock, Peers: o.Peers, Request: requestFor,
+	})
+	if err != nil {
+		return fmt.Errorf("registering what restarts: %w", err)
+	}
 	k := kind{
-		restarter: rollout.New(rollout.Options{
-			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: o.Clock, Namespace: o.Namespace,
-			Event: func(about client.Object, eventType, reason, note string) {
-				recorder.Eventf(about.(runtime.Object), nil, eventType, reason, "Restart", "%s", note)
-			},
-		}),
-		poller:  newPoller(o.Reader, o.Clock),
-		secrets: newSecrets(mgr.GetClient(), mgr.GetAPIReader()),
+		restarter: restarter,
+		poller:    newPoller(o.Reader, o.Clock),
+		secrets:   newSecrets(mgr.GetClient(), mgr.GetAPIReader()),
 	}
 	if err := mgr.Add(k.poller); err != nil {
 		return fmt.Errorf("adding the poller: %w", err)
-	}
-	if err := rollout.ObservePending(kindName, o.Clock, pending(mgr.GetCache())); err != nil {
-		return err
-	}
-	var watches []engine.Watch[*v1alpha1.RebootPolicy]
-	for _, w := range rollout.Workloads() {
-		watches = append(watches, engine.Watch[*v1alpha1.RebootPolicy]{Of: w, UIDs: workloadUIDs, Concerns: concerns})
 	}
 	return engine.Register(mgr, &v1alpha1.RebootPolicy{}, engine.Config[*v1alpha1.RebootPolicy]{
 		Name:                    kindName,
@@ -134,35 +126,8 @@ func Register(mgr ctrl.Manager, o Options) error {
 	}, k)
 }
 
-func workloadUIDs(p *v1alpha1.RebootPolicy) []types.UID {
-	uids := make([]types.UID, 0, len(p.Status.Workloads))
-	for _, r := range p.Status.Workloads {
-		uids = append(uids, r.UID)
-	}
-	return uids
-}
-
-func concerns(p *v1alpha1.RebootPolicy, changed client.Object) bool {
-	return rollout.Concerns(kindName, p, &p.Status.RestartStatus, changed)
-}
-
-// pending lists what is pending of all RebootPolicies.
-func pending(cache client.Reader) func(context.Context) ([]*common.PendingRestart, error) {
-	return func(ctx context.Context) ([]*common.PendingRestart, error) {
-		list := &v1alpha1.RebootPolicyList{}
-		if err := cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-			return nil, err
-		}
-		all := make([]*common.PendingRestart, 0, len(list.Items))
-		for i := range list.Items {
-			all = append(all, list.Items[i].Status.Pending)
-		}
-		return all, nil
-	}
-}
-
 type kind struct {
-	restarter *rollout.Restarter
+	restarter *restart.Restarter
 	poller    *poller
 	secrets   *secrets
 }
@@ -179,12 +144,12 @@ func (k kind) Steps(s engine.Scope[*v1alpha1.RebootPolicy]) []engine.Step {
 }
 
 // requestFor is what is to be restarted, and how.
-func requestFor(p *v1alpha1.RebootPolicy) rollout.Request {
-	req := rollout.Request{
-		Kind: kindName, Object: p, Policy: p.Spec.Restart, Status: &p.Status.RestartStatus, Reason: reasonValueChanged,
+func requestFor(p *v1alpha1.RebootPolicy) restart.Request {
+	req := restart.Request{
+		Object: p, Policy: p.Spec.Restart, Status: p.Restarts(), Reason: reasonValueChanged,
 	}
 	if t := p.Spec.Target; t != nil {
-		req.Target = &rollout.Target{Kind: t.Kind, Name: t.Name}
+		req.Target = &restart.Target{Kind: t.Kind, Name: t.Name}
 	} else {
 		req.Selector = labels.SelectorFromSet(p.Selector())
 	}
@@ -195,7 +160,7 @@ func requestFor(p *v1alpha1.RebootPolicy) rollout.Request {
 type run struct {
 	engine.Scope[*v1alpha1.RebootPolicy]
 	kind
-	req rollout.Request
+	req restart.Request
 
 	answer *answer  // nil when the database has not answered yet
 	fault  *problem // why it was not asked
@@ -225,11 +190,11 @@ func (r *run) poll(ctx context.Context) (engine.Outcome, error) {
 		r.fault = fault
 		return engine.Done(), nil // the Secret is watched
 	}
-	key, err := r.restarter.Key(ctx)
+	key, err := r.restarter.Key(ctx, r.Obj)
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	q := question{source: source, watch: watchOf(r.Obj), seal: func(b []byte) string { return key.Hash(b) }}
+	q := question{source: source, watch: watchOf(r.Obj), seal: func(b []byte) restart.Hash { return key.Hash(b) }}
 	var next time.Duration
 	r.answer, next = r.poller.ask(client.ObjectKeyFromObject(r.Obj), r.Obj.UID, q, r.Obj.EffectiveInterval())
 	out := engine.DoneUntil(next)
@@ -244,7 +209,7 @@ func (r *run) keepUpToDate(ctx context.Context) (engine.Outcome, error) {
 	status := &r.Obj.Status
 	if watching := identity(r.Obj); status.Watching != watching {
 		if status.Watching != "" {
-			rollout.Rebase(&status.RestartStatus)
+			restart.Rebase(&status.RestartStatus)
 			r.Told(func() {
 				r.Event(corev1.EventTypeNormal, eventRebased, "something else is watched now; its value is taken as it is, and nothing is restarted for it")
 			})
@@ -253,7 +218,7 @@ func (r *run) keepUpToDate(ctx context.Context) (engine.Outcome, error) {
 	}
 	if r.answer != nil && !r.answer.failed() {
 		r.expectType(r.answer.kind)
-		r.req.Observed = []rollout.Observation{{Source: sourceName(r.Obj), Hash: r.answer.hash}}
+		r.req.Observed = []restart.Observation{{Source: sourceName(r.Obj), Hash: r.answer.hash}}
 	}
 	return r.restarter.Run(ctx, r.req)
 }
@@ -263,7 +228,7 @@ func (r *run) keepUpToDate(ctx context.Context) (engine.Outcome, error) {
 func (r *run) expectType(kind sqldb.Kind) {
 	status := &r.Obj.Status
 	if !kind.Comparable(sqldb.Kind(status.ValueType)) && status.Pending == nil {
-		rollout.Rebase(&status.RestartStatus)
+		restart.Rebase(&status.RestartStatus)
 		was := status.ValueType
 		r.Told(func() {
 			r.Event(corev1.EventTypeWarning, eventTypeChanged,

@@ -14,10 +14,10 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package rollout
+package restart
 
 import (
-	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -31,61 +31,16 @@ import (
 // maxKeys is how many keys of a source are told apart in the status.
 const maxKeys = 32
 
-// view is what was observed, beside the baseline that it is compared with.
-type view struct {
-	// baseline is what the pods run with, with everything added to it that was seen for the first time.
-	baseline []common.ObservedSource
-	// current is what the sources hold now, in the order of the baseline.
-	current []common.ObservedSource
-	// changes say what differs, for people.
-	changes []string
-	// mark stands for what changed: the content of the sources that differ from the baseline. Two restarts
-	// in a row never have the same, for after the first one that content is the baseline.
-	mark string
-}
-
-// compare sets what is observed against the baseline. A source that is not observed now counts as
-// unchanged.
-func compare(key Key, baseline []common.ObservedSource, seen []Observation, now time.Time) view {
-	v := view{baseline: slices.Clone(baseline)}
-	for _, o := range seen {
-		i := slices.IndexFunc(v.baseline, func(b common.ObservedSource) bool { return b.Source == o.Source })
-		if i < 0 {
-			v.baseline = append(v.baseline, o.observed(key, nil, now))
-			continue
-		}
-		v.baseline[i] = o.grown(key, v.baseline[i])
-	}
-	slices.SortFunc(v.baseline, func(a, b common.ObservedSource) int { return cmp.Compare(a.Source, b.Source) })
-	v.current = slices.Clone(v.baseline)
-	var changed, same [][]byte
-	for i, was := range v.current {
-		same = append(same, []byte(was.Source), []byte(was.Hash))
-		j := slices.IndexFunc(seen, func(o Observation) bool { return o.Source == was.Source })
-		if j < 0 {
-			continue
-		}
-		if is := seen[j].observed(key, was.Keys, now); is.Hash != was.Hash {
-			v.current[i] = is
-			v.changes = append(v.changes, difference(was, is))
-			changed = append(changed, []byte(was.Source), []byte(is.Hash))
-		}
-	}
-	if v.mark = key.Hash(changed...); len(changed) == 0 {
-		v.mark = key.Hash(append(same, []byte("unchanged"))...)
-	}
-	return v
-}
-
-// observed is an observation as the status keeps it. Of keys that are all that counts, one that does not
-// exist now stays as it was.
+// observed is an observation as the status records it. Of keys that are all that counts, one that does not
+// exist now keeps its last value.
 func (o Observation) observed(key Key, were map[string]string, now time.Time) common.ObservedSource {
-	out := common.ObservedSource{Source: o.Source, Hash: o.Hash, Keys: o.Keys, Since: metav1.NewTime(now.Truncate(time.Second))}
-	if o.OnlyKeys {
+	out := common.ObservedSource{Source: o.Source, Hash: o.Hash.now, Since: metav1.NewTime(now.Truncate(time.Second)), Version: o.Version}
+	switch {
+	case o.OnlyKeys:
 		out.Keys = o.with(were)
 		out.Hash = hashKeys(key, out.Keys)
-	} else if len(o.Keys) > maxKeys {
-		out.Keys = nil
+	case o.Keys != nil && len(o.Keys) <= maxKeys:
+		out.Keys = o.with(nil)
 	}
 	return out
 }
@@ -98,12 +53,14 @@ func (o Observation) with(were map[string]string) map[string]string {
 			keys[k] = h
 		}
 	}
-	maps.Copy(keys, o.Keys)
+	for k, h := range o.Keys {
+		keys[k] = h.now
+	}
 	return keys
 }
 
-// grown is the baseline with the keys that were never seen before, and without those that do not count
-// any more.
+// grown is recorded content with the keys that were never seen before, and without those that do not count
+// any more: neither is a change.
 func (o Observation) grown(key Key, baseline common.ObservedSource) common.ObservedSource {
 	if !o.OnlyKeys {
 		return baseline
@@ -125,7 +82,7 @@ func hashKeys(key Key, keys map[string]string) string {
 	for _, k := range slices.Sorted(maps.Keys(keys)) {
 		parts = append(parts, []byte(k), []byte(keys[k]))
 	}
-	return key.Hash(parts...)
+	return key.text(parts...)
 }
 
 // maxChange is how long the description of one change may become.
@@ -157,6 +114,24 @@ func difference(was, is common.ObservedSource) string {
 	text := name + ": " + strings.Join(keys, ", ")
 	if len(text) > maxChange {
 		return text[:maxChange] + "…"
+	}
+	return text
+}
+
+// maxSources bounds the list of sources in a message.
+const maxSources = 5
+
+// join lists what changed.
+func join(sources []string) string {
+	text := ""
+	for i, s := range sources {
+		if i == maxSources {
+			return fmt.Sprintf("%s and %d more", text, len(sources)-i)
+		}
+		if i > 0 {
+			text += "; "
+		}
+		text += s
 	}
 	return text
 }

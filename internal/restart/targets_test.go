@@ -14,172 +14,26 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package rollout
+package restart
 
 import (
-	"fmt"
-	"strings"
+	"context"
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	"github.com/acme/platform-operator/internal/names"
 )
-
-var testKey = Key{[]byte(strings.Repeat("k", keySize))}
-
-// whole is an observation of all keys.
-func whole(source string, content ...string) Observation {
-	o := Observation{Source: source, Keys: map[string]string{}}
-	var parts [][]byte
-	for i := 0; i+1 < len(content); i += 2 {
-		parts = append(parts, []byte(content[i]), []byte(content[i+1]))
-		o.Keys[content[i]] = testKey.Hash([]byte(content[i+1]))
-	}
-	o.Hash = testKey.Hash(parts...)
-	return o
-}
-
-// some is an observation of named keys; one without a value does not exist.
-func some(source string, content ...string) Observation {
-	o := Observation{Source: source, Keys: map[string]string{}, OnlyKeys: true}
-	for i := 0; i+1 < len(content); i += 2 {
-		if content[i+1] == "" {
-			o.Absent = append(o.Absent, content[i])
-		} else {
-			o.Keys[content[i]] = testKey.Hash([]byte(content[i+1]))
-		}
-	}
-	return o
-}
-
-func TestHashIsUnambiguous(t *testing.T) {
-	seen := map[string]string{}
-	for _, parts := range [][]string{
-		{}, {""}, {"", ""}, {"a"}, {"a", ""}, {"", "a"}, {"ab"}, {"a", "b"}, {"b", "a"}, {"a", "1;b=2"}, {"a", "1", "b", "2"}, {"a\x00b"}, {"a", "\x00b"},
-	} {
-		var bytes [][]byte
-		for _, p := range parts {
-			bytes = append(bytes, []byte(p))
-		}
-		h := testKey.Hash(bytes...)
-		if other, taken := seen[h]; taken {
-			t.Errorf("%q and %s have one hash", parts, other)
-		}
-		seen[h] = fmt.Sprintf("%q", parts)
-		if again := testKey.Hash(bytes...); again != h {
-			t.Errorf("%q has two hashes", parts)
-		}
-		if (Key{[]byte("another key, of which there is one")}).Hash(bytes...) == h {
-			t.Errorf("%q: the hash does not depend on the key", parts)
-		}
-	}
-}
-
-func TestCompare(t *testing.T) {
-	many := func(value string) Observation {
-		var content []string
-		for i := range maxKeys + 1 {
-			content = append(content, fmt.Sprintf("k%02d", i), value)
-		}
-		return whole("Secret/s", content...)
-	}
-	long := strings.Repeat("k", 300)
-	for _, tc := range []struct {
-		reason string
-		was    []Observation
-		is     []Observation
-		want   []string
-	}{
-		{reason: "nothing is watched"},
-		{reason: "first sight", is: []Observation{whole("ConfigMap/c", "k", "v")}},
-		{reason: "the same content", was: []Observation{whole("ConfigMap/c", "k", "v")}, is: []Observation{whole("ConfigMap/c", "k", "v")}},
-		{
-			reason: "another value", was: []Observation{whole("ConfigMap/c", "k", "v", "l", "w")},
-			is: []Observation{whole("ConfigMap/c", "k", "x", "l", "w")}, want: []string{"ConfigMap/c: k"},
-		},
-		{
-			reason: "a key more", was: []Observation{whole("ConfigMap/c", "k", "v")},
-			is: []Observation{whole("ConfigMap/c", "k", "v", "l", "w")}, want: []string{"ConfigMap/c: l"},
-		},
-		{
-			reason: "a key less", was: []Observation{whole("ConfigMap/c", "k", "v", "l", "w")},
-			is: []Observation{whole("ConfigMap/c", "k", "v")}, want: []string{"ConfigMap/c: l"},
-		},
-		{reason: "emptied", was: []Observation{whole("ConfigMap/c", "k", "v")}, is: []Observation{whole("ConfigMap/c")}, want: []string{"ConfigMap/c"}},
-		{reason: "not there now", was: []Observation{whole("ConfigMap/c", "k", "v")}},
-		{
-			reason: "one of two", was: []Observation{whole("ConfigMap/c", "k", "v"), whole("Secret/s", "k", "v")},
-			is: []Observation{whole("Secret/s", "k", "x"), whole("ConfigMap/c", "k", "v")}, want: []string{"Secret/s: k"},
-		},
-		{
-			reason: "both, in a fixed order", was: []Observation{whole("Secret/s", "k", "v"), whole("ConfigMap/c", "k", "v")},
-			is: []Observation{whole("Secret/s", "k", "x"), whole("ConfigMap/c", "k", "x")}, want: []string{"ConfigMap/c: k", "Secret/s: k"},
-		},
-		{reason: "too many keys to tell", was: []Observation{many("v")}, is: []Observation{many("w")}, want: []string{"Secret/s"}},
-		{
-			reason: "a name too long to tell", was: []Observation{whole("ConfigMap/c", long, "v", "k", "v")},
-			is: []Observation{whole("ConfigMap/c", long, "w", "k", "v")}, want: []string{("ConfigMap/c: " + long)[:maxChange] + "…"},
-		},
-		{reason: "named keys", was: []Observation{some("ConfigMap/c[keys]", "a", "1")}, is: []Observation{some("ConfigMap/c[keys]", "a", "2")}, want: []string{"ConfigMap/c: a"}},
-		{reason: "a named key is gone", was: []Observation{some("ConfigMap/c[keys]", "a", "1", "b", "1")}, is: []Observation{some("ConfigMap/c[keys]", "a", "1", "b", "")}},
-		{
-			reason: "a named key comes for the first time", was: []Observation{some("ConfigMap/c[keys]", "a", "1", "b", "")},
-			is: []Observation{some("ConfigMap/c[keys]", "a", "1", "b", "1")},
-		},
-		{
-			reason: "a named key is gone and another one changed", was: []Observation{some("ConfigMap/c[keys]", "a", "1", "b", "1")},
-			is: []Observation{some("ConfigMap/c[keys]", "a", "2", "b", "")}, want: []string{"ConfigMap/c: a"},
-		},
-		{reason: "a key is named no more", was: []Observation{some("ConfigMap/c[keys]", "a", "1", "b", "1")}, is: []Observation{some("ConfigMap/c[keys]", "a", "1")}},
-	} {
-		t.Run(tc.reason, func(t *testing.T) {
-			before := compare(testKey, nil, tc.was, noon)
-			if len(before.changes) > 0 {
-				t.Errorf("first sight is a change: %q", before.changes)
-			}
-			got := compare(testKey, before.baseline, tc.is, noon)
-			if diff := cmp.Diff(tc.want, got.changes); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
-			if same := got.mark == compare(testKey, got.current, tc.is, noon).mark; same && len(got.changes) > 0 {
-				t.Error("the mark does not change once the content is the baseline")
-			}
-			if more := compare(testKey, got.current, tc.is, noon); len(more.changes) > 0 {
-				t.Errorf("it changes again: %q", more.changes)
-			}
-		})
-	}
-}
-
-// What changes has to decide the mark, not what else is watched: a source that appears while a restart is
-// going on must not begin it anew.
-func TestMarkDependsOnChangesOnly(t *testing.T) {
-	base := compare(testKey, nil, []Observation{whole("ConfigMap/c", "k", "v")}, noon).baseline
-	alone := compare(testKey, base, []Observation{whole("ConfigMap/c", "k", "x")}, noon)
-	more := compare(testKey, base, []Observation{whole("ConfigMap/c", "k", "x"), whole("Secret/new", "k", "v")}, noon)
-	if alone.mark != more.mark {
-		t.Error("another source changes the mark")
-	}
-	if len(more.baseline) != 2 {
-		t.Errorf("the baseline has %d sources", len(more.baseline))
-	}
-	if back := compare(testKey, base, []Observation{whole("ConfigMap/c", "k", "v")}, noon); back.mark == alone.mark {
-		t.Error("the mark of no change is the mark of a change")
-	}
-}
-
-func TestForget(t *testing.T) {
-	s := &common.RestartStatus{Observed: []common.ObservedSource{{Source: "a"}, {Source: "b"}}}
-	Forget(s, func(source string) bool { return source == "b" })
-	if len(s.Observed) != 1 || s.Observed[0].Source != "b" {
-		t.Errorf("%+v", s.Observed)
-	}
-}
 
 func TestRolling(t *testing.T) {
 	three, done := new(int32(3)), appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 3, UpdatedReplicas: 3, AvailableReplicas: 3}
@@ -226,6 +80,100 @@ func TestRolling(t *testing.T) {
 	} {
 		if tc.is.rolling != tc.want {
 			t.Errorf("%s: rolling is %v", tc.reason, tc.is.rolling)
+		}
+	}
+}
+
+func TestHeldBack(t *testing.T) {
+	old := appsv1.StatefulSetStatus{ObservedGeneration: 2, AvailableReplicas: 3, UpdatedReplicas: 1, CurrentRevision: "a", UpdateRevision: "b"}
+	set := func(partition int32, s appsv1.StatefulSetStatus) workload {
+		o := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Spec: appsv1.StatefulSetSpec{Replicas: new(int32(3))}, Status: s}
+		o.Spec.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateStatefulSetStrategy{Partition: &partition}
+		return statefulSet(o)
+	}
+	paused := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Spec: appsv1.DeploymentSpec{Paused: true}}
+	rolled := paused.DeepCopy()
+	rolled.Status = appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 1, UpdatedReplicas: 1}
+	for _, tc := range []struct {
+		reason string
+		is     workload
+		want   bool
+	}{
+		{"a Deployment that is paused before it rolled", deployment(paused), true},
+		{"a Deployment that was paused after it had rolled", deployment(rolled), false},
+		{"a StatefulSet with a partition", set(2, old), true},
+		{"a StatefulSet with the partition 0", set(0, old), false},
+		{"a StatefulSet whose pods are all new", set(2, appsv1.StatefulSetStatus{ObservedGeneration: 2, UpdatedReplicas: 3, CurrentRevision: "b", UpdateRevision: "b"}), false},
+	} {
+		if got := tc.is.isHeldBack(); got != tc.want {
+			t.Errorf("%s: %v", tc.reason, got)
+		}
+	}
+}
+
+func TestFingerprint(t *testing.T) {
+	one, two := &corev1.PodTemplateSpec{}, &corev1.PodTemplateSpec{}
+	one.Spec.Containers = []corev1.Container{{Image: "one"}}
+	two.Spec.Containers = []corev1.Container{{Image: "two"}}
+	if Fingerprint(one) == Fingerprint(two) || Fingerprint(one) != Fingerprint(one.DeepCopy()) {
+		t.Error("a fingerprint identifies a template")
+	}
+	live := deployment(&appsv1.Deployment{Spec: appsv1.DeploymentSpec{Template: *one}})
+	cached := deployment(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{names.AnnotationTemplate: Fingerprint(one)}}})
+	if live.fingerprint() != cached.fingerprint() {
+		t.Error("the cache and the API server differ")
+	}
+}
+
+// A late cache, or a peer's that is, never puts an older mark over a newer one.
+func TestMarksOfPeers(t *testing.T) {
+	w := deployment(&appsv1.Deployment{})
+	w.template.Annotations = map[string]string{"newer": "3.x", "older": "1.x", "same": "2.x", "legacy": "0123456789abcdef0123456789abcdef"}
+	selects := Request{Selector: labels.Everything()}
+	all := peers{
+		{"newer", "2.y", selects},
+		{"older", "2.y", selects},
+		{"same", "2.x", selects},
+		{"legacy", "2.y", selects},
+		{"none", "2.y", selects},
+		{"other", "2.y", Request{Selector: labels.Nothing()}},
+	}
+	want := map[string]string{"older": "2.y", "legacy": "2.y", "none": "2.y"}
+	if diff := cmp.Diff(want, all.marks(w)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestConcerns(t *testing.T) {
+	d := func(generation int64, mark string, paused bool) *appsv1.Deployment {
+		o := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{UID: "d", Generation: generation}}
+		o.Spec.Template.Annotations = map[string]string{"k": mark}
+		o.Spec.Paused = paused
+		return o
+	}
+	settled := common.RestartStatus{Mark: "m", Workloads: []common.RestartedWorkload{{UID: "d", Generation: 2}}}
+	waits := settled
+	waits.Pending = &common.PendingRestart{Reason: ReasonMaxConcurrent}
+	ready := d(2, "m", false)
+	ready.Status = appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 1, UpdatedReplicas: 1, AvailableReplicas: 1}
+	for _, tc := range []struct {
+		reason string
+		status common.RestartStatus
+		held   bool
+		is     *appsv1.Deployment
+		want   bool
+	}{
+		{"it has the mark", settled, false, ready, false},
+		{"it lost the mark", settled, false, d(3, "", false), true},
+		{"it did not have the mark yet", settled, false, d(1, "", false), false},
+		{"it was never restarted", common.RestartStatus{Mark: "m"}, false, d(3, "", false), false},
+		{"others wait, and it rolls", waits, false, d(2, "m", false), false},
+		{"others wait, and it is ready", waits, false, ready, true},
+		{"it is still paused", settled, true, d(2, "m", true), false},
+		{"it is not paused any more", settled, true, d(2, "m", false), true},
+	} {
+		if got := concerns("k", &tc.status, tc.held, tc.is); got != tc.want {
+			t.Errorf("%s: %v", tc.reason, got)
 		}
 	}
 }
@@ -298,6 +246,45 @@ func TestPodSelectorOfATarget(t *testing.T) {
 		got, err := req.podSelector(tc.is)
 		if err != nil || got.String() != tc.want {
 			t.Errorf("%s: %q, %v; want %q", tc.reason, got, err, tc.want)
+		}
+	}
+}
+
+// live is what the API server has.
+type live []metav1.PartialObjectMetadata
+
+func (live) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return nil
+}
+
+func (l live) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	list.(*metav1.PartialObjectMetadataList).Items = l
+	return nil
+}
+
+// A conflict has many reasons. Only what is missing, or has another UID, is gone.
+func TestGone(t *testing.T) {
+	of := func(uid types.UID) metav1.PartialObjectMetadata {
+		return metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "d", UID: uid}}
+	}
+	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "deployments"}, "d", errors.New("a webhook says so"))
+	missing := apierrors.NewNotFound(schema.GroupResource{Resource: "deployments"}, "d")
+	for _, tc := range []struct {
+		reason string
+		live   live
+		err    error
+		want   bool
+	}{
+		{"no error", live{of("1")}, nil, false},
+		{"it is not found", live{}, missing, true},
+		{"a conflict, and it is there", live{of("1")}, conflict, false},
+		{"a conflict, and another one has its name", live{of("2")}, conflict, true},
+		{"a conflict, and it is gone", live{}, conflict, true},
+		{"another error", live{}, errors.New("broken"), false},
+	} {
+		r := &Restarter{Options: Options{Live: tc.live}}
+		if got := r.gone(t.Context(), new(of("1")), tc.err); got != tc.want {
+			t.Errorf("%s: %v", tc.reason, got)
 		}
 	}
 }

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package rollout
+package restart
 
 import (
 	"context"
@@ -44,7 +44,7 @@ func init() { metrics.Registry.MustRegister(restarts, suppressed) }
 
 // suppressed counts a restart that is put off or not done.
 func (q Request) suppressed(reason string) {
-	q.Told(func() { suppressed.WithLabelValues(q.Kind, reason).Inc() })
+	q.Told(func() { suppressed.WithLabelValues(q.kind, reason).Inc() })
 }
 
 // age tells, whenever metrics are read, for how long the oldest pending restart of a kind has waited.
@@ -54,9 +54,9 @@ type age struct {
 	list  func(ctx context.Context) ([]*common.PendingRestart, error)
 }
 
-// ObservePending registers the age of the oldest pending restart of a kind. A manager that starts anew in
+// observePending registers the age of the oldest pending restart of a kind. A manager that starts anew in
 // the same process replaces it.
-func ObservePending(kind string, c clock.PassiveClock, list func(ctx context.Context) ([]*common.PendingRestart, error)) error {
+func observePending(kind string, c clock.PassiveClock, list func(ctx context.Context) ([]*common.PendingRestart, error)) error {
 	a := &age{prometheus.NewDesc("platform_operator_restart_pending_age_seconds",
 		"For how long the oldest restart that has not ended has been pending; 0 when there is none.",
 		nil, prometheus.Labels{"kind": kind}), c, list}

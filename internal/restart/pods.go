@@ -14,10 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package rollout
+package restart
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -36,11 +35,6 @@ import (
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 )
 
-// containsField tells whether a set of managed fields has the field of that name.
-func containsField(raw []byte, name string) bool {
-	return bytes.Contains(raw, []byte(`"f:`+name+`"`))
-}
-
 // pods lists, from the API server, the pods that a request selects and that still run. Nothing but their
 // metadata is read, and nothing is kept of them: a cache of all pods would be large and never quiet.
 func (r *Restarter) pods(ctx context.Context, req Request, selector labels.Selector) ([]metav1.PartialObjectMetadata, error) {
@@ -50,6 +44,9 @@ func (r *Restarter) pods(ctx context.Context, req Request, selector labels.Selec
 		client.MatchingFieldsSelector{Selector: fields.ParseSelectorOrDie("status.phase!=Succeeded,status.phase!=Failed")})
 	if err != nil {
 		return nil, fmt.Errorf("listing pods: %w", err)
+	}
+	for i := range list.Items {
+		list.Items[i].SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
 	}
 	return list.Items, nil
 }
@@ -112,14 +109,9 @@ func (m *removal) goes(pod *metav1.PartialObjectMetadata) {
 	}
 }
 
-// took counts a pod that was tried, and tells whether it is going.
-func (m *removal) took(pod *metav1.PartialObjectMetadata, err error) bool {
+// kept counts a pod that could not be removed.
+func (m *removal) kept(pod *metav1.PartialObjectMetadata, err error) {
 	switch {
-	case err == nil:
-		m.goes(pod)
-		return true
-	case apierrors.IsNotFound(err) || apierrors.IsConflict(err): // it is gone
-		return false
 	case errors.Is(err, context.DeadlineExceeded):
 		m.late = true
 		m.guarded++
@@ -129,7 +121,6 @@ func (m *removal) took(pod *metav1.PartialObjectMetadata, err error) bool {
 		m.failed = fmt.Errorf("restarting Pod/%s: %w", pod.Name, err)
 	}
 	m.left = append(m.left, pod.UID)
-	return false
 }
 
 // remove evicts or deletes those of the pods that are pending. What is gone is done.
@@ -148,8 +139,14 @@ func (r *Restarter) remove(ctx context.Context, req Request, pods []metav1.Parti
 	for _, pod := range todo {
 		if out.late || out.limit > 0 && out.going >= out.limit {
 			out.left = append(out.left, pod.UID)
-		} else if out.took(pod, r.removeOne(ctx, req.Policy.Strategy, pod)) {
+			continue
+		}
+		switch err := r.removeOne(ctx, req.Policy.Strategy, pod); {
+		case err == nil:
+			out.goes(pod)
 			r.tell(req, pod)
+		case !r.gone(ctx, pod, err):
+			out.kept(pod, err)
 		}
 	}
 	return out
@@ -162,13 +159,61 @@ const patienceForPod = 5 * time.Second
 func (r *Restarter) removeOne(ctx context.Context, strategy common.RestartStrategy, pod *metav1.PartialObjectMetadata) error {
 	ctx, cancel := context.WithTimeout(ctx, patienceForPod)
 	defer cancel()
-	only := client.Preconditions{UID: &pod.UID}
-	target := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
 	if strategy == common.RestartDelete {
-		return r.Client.Delete(ctx, target, only, client.DisableReadYourWritesConsistency)
+		target := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
+		return r.Client.Delete(ctx, target, client.Preconditions{UID: &pod.UID}, client.DisableReadYourWritesConsistency)
 	}
+	// An eviction of another pod of that name fails, and yet uses the budget up for two minutes; a dry run does not.
+	if err := r.evict(ctx, pod, metav1.DryRunAll); err != nil {
+		return err
+	}
+	return r.evict(ctx, pod)
+}
+
+func (r *Restarter) evict(ctx context.Context, pod *metav1.PartialObjectMetadata, dryRun ...string) error {
+	target := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
 	return r.Client.SubResource("eviction").Create(ctx, target, &policyv1.Eviction{
 		ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
-		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &pod.UID}},
-	})
+		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &pod.UID}, DryRun: dryRun},
+	}, &client.SubResourceCreateOptions{CreateOptions: client.CreateOptions{DryRun: dryRun}})
+}
+
+// listPods reads the selected pods, once in a run.
+func (x *execution) listPods(ctx context.Context) error {
+	if x.listed {
+		return nil
+	}
+	selector, err := x.req.podSelector(x.workloads)
+	if err != nil {
+		return fmt.Errorf("reading the selector of the workload: %w", err)
+	}
+	x.listed = true
+	if selector.Empty() || selector.String() == "" {
+		return nil
+	}
+	x.pods, err = x.Restarter.pods(ctx, x.req, selector)
+	return err
+}
+
+// onDelete are the workloads whose pods the mark alone does not restart.
+func (x *execution) onDelete() []types.UID {
+	var uids []types.UID
+	for _, w := range x.workloads {
+		if w.onDelete {
+			uids = append(uids, w.meta.UID)
+		}
+	}
+	return uids
+}
+
+// doomed are the pods that are to be evicted or deleted.
+func (x *execution) doomed() []metav1.PartialObjectMetadata {
+	var all []metav1.PartialObjectMetadata
+	onDelete := x.onDelete()
+	for i := range x.pods {
+		if yes, _ := restartable(x.req.Policy.Strategy, &x.pods[i], onDelete); yes {
+			all = append(all, x.pods[i])
+		}
+	}
+	return all
 }

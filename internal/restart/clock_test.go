@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package rollout
+package restart
 
 import (
 	"testing"
@@ -68,7 +68,7 @@ func TestTheClockWasWrong(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			advance(&tc.status, view{changes: []string{"ConfigMap/c"}, mark: "m"}, noon)
+			correctClock(&tc.status, instant(noon))
 			reason, at := timing.due(&tc.status, noon)
 			if reason != tc.want || !at.Equal(after(tc.at)) {
 				t.Errorf("%q at %v, want %q at %v", reason, at, tc.want, after(tc.at))

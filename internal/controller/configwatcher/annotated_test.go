@@ -1,0 +1,206 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package configwatcher_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
+	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
+)
+
+const (
+	annotationPaused = "platform.acme.com/paused"
+	annotationStatus = "autoreboot.acme.com/status"
+)
+
+// annotatedMap is a ConfigMap that asks for restarts of app=webapp.
+func annotatedMap(ns string) *corev1.ConfigMap {
+	cm := configMap(ns, "config", "k", "v")
+	cm.Annotations = map[string]string{annotationSelector: "app=webapp"}
+	return cm
+}
+
+var _ = Describe("The annotation on a ConfigMap or a Secret", Ordered, func() {
+	var (
+		ns string
+		op *testenv.Operator
+	)
+
+	BeforeAll(func() { op = StartOperator() })
+	BeforeEach(func() { ns = Namespace() })
+
+	It("makes a ConfigWatcher that belongs to the object and restarts", func() {
+		d := Create(deployment(ns, "d", "webapp"))
+		cm := Create(annotatedMap(ns))
+		Eventually(noted(cm)).Should(Equal("True Ready 0"))
+		w := watcherOf(cm)
+		Expect(Reload(w)).To(Succeed())
+		Expect(metav1.IsControlledBy(w, cm)).To(BeTrue())
+		set(cm, "k", "w")
+		Eventually(noted(cm)).Should(Equal("True Ready 1"))
+		Expect(marks(d)).To(HaveKey("autoreboot.acme.com/configwatcher.config-configmap"))
+		Expect(templates(d)()).To(Equal(int64(2)))
+		Expect(Reload(cm)).To(Succeed())
+		Expect(cm.Annotations).To(HaveLen(1), "nothing is written into the object")
+
+		By("changing it while the operator is away")
+		op.Stop()
+		set(cm, "k", "x")
+		op.Start()
+		Eventually(noted(cm)).Should(Equal("True Ready 2"))
+		Expect(templates(d)()).To(Equal(int64(3)))
+		Change(cm, func(o *corev1.ConfigMap) { o.Labels = map[string]string{"a": "b"} })
+		op.Stop()
+		op.Wire.Forget()
+		op.Start()
+		Consistently(func() []testenv.Write { return op.Wire.Writes(func(w testenv.Write) bool { return w.For(ns) }) }).Should(BeEmpty())
+	})
+
+	It("works on Secrets and shows nothing of them", func() {
+		d := Create(deployment(ns, "d", "webapp"))
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "s", Annotations: map[string]string{annotationSelector: "app=webapp"}}}
+		secret.StringData = map[string]string{"password": "canary-1"}
+		Create(secret)
+		Eventually(noted(secret)).Should(Equal("True Ready 0"))
+		Change(secret, func(o *corev1.Secret) { o.Data["password"] = []byte("canary-2") })
+		Eventually(noted(secret)).Should(Equal("True Ready 1"))
+		Expect(templates(d)()).To(Equal(int64(2)))
+		w := watcherOf(secret)
+		Expect(Reload(w)).To(Succeed())
+		Expect(fmt.Sprint(secret.Annotations, d, w)).NotTo(ContainSubstring("canary"))
+		Eventually(EventsOf(w)).Should(ContainElement("Normal Restarting: Secret/s: password changed"))
+	})
+
+	It("follows the annotation, and goes with it", func() {
+		cm := Create(annotatedMap(ns))
+		Eventually(noted(cm)).Should(Equal("True Ready 0"))
+		Change(cm, func(o *corev1.ConfigMap) { o.Annotations[annotationSelector] = "tier=front" })
+		selector := func() map[string]string {
+			w := watcherOf(cm)
+			Expect(Reload(w)).To(Succeed())
+			return w.Selector()
+		}
+		Eventually(selector).Should(Equal(map[string]string{"tier": "front"}))
+
+		By("changing the ConfigWatcher: what it has from the object comes back, its policy stays")
+		w := watcherOf(cm)
+		Change(w, func(w *v1alpha1.ConfigWatcher) {
+			w.Spec.PodSelector, w.Spec.ConfigMap = map[string]v1alpha1.LabelValue{"app": "other"}, "other"
+			w.Spec.Restart.MaxPerHour = 7
+		})
+		Eventually(selector).Should(Equal(map[string]string{"tier": "front"}))
+		Expect(Reload(w)).To(Succeed())
+		Expect(w.Spec.ConfigMap).To(BeEmpty())
+		Expect(w.Spec.Restart.MaxPerHour).To(Equal(int32(7)))
+
+		By("deleting the ConfigWatcher")
+		Remove(w)
+		Eventually(noted(cm)).Should(Equal("True Ready 0"))
+
+		By("taking the annotation off")
+		Change(cm, func(o *corev1.ConfigMap) { delete(o.Annotations, annotationSelector) })
+		Eventually(noted(cm)).Should(Equal("none"))
+	})
+
+	It("does nothing while the object is paused", func() {
+		d := Create(deployment(ns, "d", "webapp"))
+		cm := Create(annotatedMap(ns))
+		Eventually(noted(cm)).Should(Equal("True Ready 0"))
+		w := watcherOf(cm)
+		Change(cm, func(o *corev1.ConfigMap) { o.Annotations[annotationPaused] = "true" })
+		Eventually(Condition(w, "Paused")).Should(Equal("True PausedByAnnotation"))
+		set(cm, "k", "w")
+		Change(cm, func(o *corev1.ConfigMap) { o.Labels = map[string]string{"a": "b"} })
+		Consistently(templates(d)).Should(Equal(int64(1)))
+		Change(cm, func(o *corev1.ConfigMap) { delete(o.Annotations, annotationPaused) })
+		Eventually(noted(cm)).Should(Equal("True Ready 1"))
+		Expect(templates(d)()).To(Equal(int64(2)))
+	})
+
+	It("touches no ConfigWatcher of somebody else, and says so", func() {
+		cm := annotatedMap(ns)
+		theirs := Create(watcher(ns, "config-configmap", "theirs"))
+		Create(cm)
+		Eventually(EventsOf(cm)).Should(ContainElement(HavePrefix("Warning NameTaken: the ConfigWatcher config-configmap exists")))
+		Expect(Reload(theirs)).To(Succeed())
+		Expect(theirs.Selector()).To(Equal(map[string]string{"app": "theirs"}))
+		Change(cm, func(o *corev1.ConfigMap) { delete(o.Annotations, annotationSelector) })
+		Consistently(func() error { return Reload(theirs) }).Should(Succeed())
+	})
+
+	It("trusts nothing that others can write: forged status restarts and removes nothing", func() {
+		p := runningPod(ownedPod(ns, "p", "webapp"))
+		d := Create(deployment(ns, "d", "webapp"))
+		cm := Create(configMap(ns, "config", "k", "v"))
+		forged := map[string]any{
+			"uid": cm.UID, "ready": "True", "restarts": 99, "recent": []string{},
+			"pending": map[string]any{"mark": "m", "started": true, "podsListed": true, "pods": []any{p.UID}, "since": "2026-01-01T00:00:00.000000Z", "changed": "2026-01-01T00:00:00.000000Z"},
+		}
+		text, err := json.Marshal(forged)
+		Expect(err).NotTo(HaveOccurred())
+		Change(cm, func(o *corev1.ConfigMap) {
+			o.Annotations = map[string]string{annotationSelector: "app=webapp", annotationStatus: string(text)}
+		})
+		Eventually(noted(cm)).Should(Equal("True Ready 0"))
+		Consistently(func() string { return fmt.Sprintf("%s %v %d", noted(cm)(), away(p)(), templates(d)()) }).Should(Equal("True Ready 0 false 1"))
+	})
+
+	DescribeTable("is reported when it selects nothing that can be meant", func(value string) {
+		cm := configMap(ns, "config", "k", "v")
+		cm.Annotations = map[string]string{annotationSelector: value}
+		Create(cm)
+		Eventually(EventsOf(cm)).Should(ContainElement(HavePrefix("Warning InvalidSelector: the annotation autoreboot.acme.com/podSelector ")))
+		Expect(noted(cm)()).To(Equal("none"))
+		Change(cm, func(o *corev1.ConfigMap) { o.Annotations[annotationSelector] = "app=webapp" })
+		Eventually(noted(cm)).Should(Equal("True Ready 0"))
+	},
+		Entry("empty", ""),
+		Entry("no label", "webapp"),
+		Entry("no value that a label may have", "app=a b"),
+		Entry("something long", "app="+strings.Repeat("a", 64)),
+	)
+
+	It("does nothing in protected namespaces", func() {
+		cm := configMap("kube-system", "annotated", "k", "v")
+		cm.Annotations = map[string]string{annotationSelector: "app=webapp"}
+		Create(cm)
+		DeferCleanup(func() {
+			Remove(cm)
+			Remove(watcherOf(cm))
+		})
+		Eventually(noted(cm)).Should(Equal("False ProtectedNamespace 0"))
+	})
+})
+
+var _ = Describe("The switch for annotations", func() {
+	It("turns them off", func() {
+		StartOperator(Configured("configWatcher: {annotations: Disabled}"))
+		ns := Namespace()
+		cm := Create(annotatedMap(ns))
+		watching(watcher(ns, "w", "web")) // which has seen the same ConfigMap
+		Consistently(noted(cm)).Should(Equal("none"))
+	})
+})

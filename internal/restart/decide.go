@@ -1,0 +1,385 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package restart
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	"github.com/acme/platform-operator/internal/schedule"
+)
+
+// Why a restart has not happened yet.
+const (
+	// ReasonDebounce: the content may still change.
+	ReasonDebounce = "Debounce"
+	// ReasonMinInterval: the last restart is too recent.
+	ReasonMinInterval = "MinInterval"
+	// ReasonOutsideWindow: no window is open.
+	ReasonOutsideWindow = "OutsideWindow"
+	// ReasonSuspended: there were too many restarts within an hour.
+	ReasonSuspended = "Suspended"
+	// ReasonMaxConcurrent: other workloads have to become ready first.
+	ReasonMaxConcurrent = "MaxConcurrent"
+	// ReasonEvicting: pods are still to be evicted or deleted.
+	ReasonEvicting = "Evicting"
+	// ReasonRefused: a workload could not be restarted; it is tried again.
+	ReasonRefused = "Refused"
+)
+
+// Why a change restarts nothing at all.
+const (
+	// SuppressedDryRun: the policy only asks for a report.
+	SuppressedDryRun = "DryRun"
+	// SuppressedUndone: the content is again what the pods run with, before any of them was restarted.
+	SuppressedUndone = "ChangeUndone"
+)
+
+// patience is how many times the debounce a change waits for at most when content never is quiet.
+const patience = 10
+
+// timing is when a policy allows restarts.
+type timing struct {
+	debounce, minInterval time.Duration
+	maxPerHour            int
+	windows               []schedule.Window
+}
+
+// readTiming reads a policy. The seed decides what H stands for in schedules.
+func readTiming(p common.RestartPolicy, seed string) (timing, error) {
+	t := timing{debounce: 2 * time.Second, maxPerHour: 12}
+	if p.Debounce != nil {
+		t.debounce = p.Debounce.Duration
+	}
+	if p.MinInterval != nil {
+		t.minInterval = p.MinInterval.Duration
+	}
+	if p.MaxPerHour > 0 {
+		t.maxPerHour = int(p.MaxPerHour)
+	}
+	for i, w := range p.Windows {
+		window, err := schedule.ParseWindow(w.Schedule, w.Duration.Duration, w.TimeZone, seed)
+		if err != nil {
+			return timing{}, fmt.Errorf("restart.windows[%d]: %w", i, err)
+		}
+		if window.NeverOpens() {
+			return timing{}, neverOpens{i, w.Schedule}
+		}
+		t.windows = append(t.windows, window)
+	}
+	return t, nil
+}
+
+// neverOpens is the error about a window without any opening.
+type neverOpens struct {
+	index    int
+	schedule string
+}
+
+func (n neverOpens) Error() string {
+	return fmt.Sprintf("restart.windows[%d]: the schedule %.80q never fires, so that nothing would ever be restarted: name days that exist",
+		n.index, n.schedule)
+}
+
+// revision is what is observed now, beside what is recorded.
+type revision struct {
+	// baseline and target are what is recorded, and the first observation of what was never seen before.
+	baseline, target []common.ObservedSource
+	// changed is the content that differs from the baseline.
+	changed []common.ObservedSource
+	// sources says for people what differs.
+	sources []string
+}
+
+// revise compares what is observed with what is recorded. A source that is not observed has the value of the
+// target of the pending restart, else of the baseline.
+func revise(key Key, s *common.RestartStatus, seen []Observation, now time.Time) revision {
+	r := revision{baseline: slices.Clone(s.Observed)}
+	if s.Pending != nil {
+		r.target = slices.Clone(s.Pending.Target)
+	}
+	r.grow(key, seen, now)
+	for _, last := range merge(r.baseline, r.target) {
+		is := last
+		if i := slices.IndexFunc(seen, func(o Observation) bool { return o.Source == last.Source }); i >= 0 {
+			is = seen[i].observed(key, last.Keys, now)
+		}
+		was := find(r.baseline, last.Source)
+		if was != nil && was.Hash == is.Hash {
+			continue
+		}
+		r.changed = append(r.changed, is)
+		r.sources = append(r.sources, difference(*cmp.Or(was, &last), is))
+	}
+	return r
+}
+
+// grow records the first observation of each source, and of each key.
+func (r *revision) grow(key Key, seen []Observation, now time.Time) {
+	for _, o := range seen {
+		t, b := find(r.target, o.Source), find(r.baseline, o.Source)
+		if t != nil {
+			*t = o.grown(key, *t)
+		}
+		if b != nil {
+			*b = o.grown(key, *b)
+		}
+		if t == nil && b == nil {
+			first := o.observed(key, nil, now)
+			first.Version = ""
+			r.baseline = append(r.baseline, first)
+		}
+	}
+	slices.SortFunc(r.baseline, bySource)
+}
+
+func bySource(a, b common.ObservedSource) int { return cmp.Compare(a.Source, b.Source) }
+
+// find gives the entry of a source in a list; nil when there is none.
+func find(in []common.ObservedSource, source string) *common.ObservedSource {
+	if i := slices.IndexFunc(in, func(o common.ObservedSource) bool { return o.Source == source }); i >= 0 {
+		return &in[i]
+	}
+	return nil
+}
+
+// merge is the baseline with the target over it, in the order of the sources.
+func merge(baseline, target []common.ObservedSource) []common.ObservedSource {
+	return slices.SortedFunc(slices.Values(append(without(baseline, target), target...)), bySource)
+}
+
+// without are the entries whose sources are not in another list.
+func without(all, others []common.ObservedSource) []common.ObservedSource {
+	return slices.DeleteFunc(slices.Clone(all), func(o common.ObservedSource) bool { return find(others, o.Source) != nil })
+}
+
+// same tells whether two lists hold the same content.
+func same(a, b []common.ObservedSource) bool {
+	return slices.EqualFunc(a, b, func(a, b common.ObservedSource) bool { return a.Source == b.Source && a.Hash == b.Hash })
+}
+
+// replaces tells whether a pending restart that has not started gives way to what is observed.
+func (r revision) replaces(p *common.PendingRestart) bool {
+	return p != nil && !p.Started && !same(r.target, r.changed)
+}
+
+// facts are what a plan needs to know beside what is observed.
+type facts struct {
+	// confirmed: the baseline was seen after the last restart had ended. Before, pods of that restart may have started
+	// with newer content.
+	confirmed bool
+	// rolled: a workload has rolled since the restart became pending, and runs with content that is not the baseline.
+	rolled bool
+}
+
+// plan brings the pending restart up to date with what is observed. Newer content is the next number; a change
+// that was undone is no restart, if it is a fact that no pod runs with it. The result tells whether a pending
+// restart was dropped.
+func plan(key Key, s *common.RestartStatus, seen []Observation, f facts, now time.Time) (undone bool) {
+	r := revise(key, s, seen, now)
+	if f.rolled && r.replaces(s.Pending) {
+		s.Observed = without(s.Observed, r.target)
+		r = revise(key, s, seen, now)
+	}
+	s.Observed = r.baseline
+	correctClock(s, instant(now))
+	p := s.Pending
+	switch {
+	case len(r.changed) == 0:
+		s.Pending = nil
+		return p != nil
+	case p != nil && same(r.target, r.changed):
+		p.Target = r.target
+	default:
+		if p == nil && !f.confirmed {
+			s.Observed = without(s.Observed, r.changed)
+		}
+		s.Pending = next(key, s, r, now)
+	}
+	return false
+}
+
+// state is what the decision needs to know of a workload.
+type state struct {
+	id   common.RestartedWorkload // its generation is that of the workload as it is seen
+	mark string
+	// template is the fingerprint of its pod template; empty when it is not known.
+	template string
+	// rolling: not all of its pods are new and available yet.
+	rolling bool
+	// byItself: a change of its template restarts all of its pods.
+	byItself bool
+}
+
+// entry is what is recorded of a workload; nil when no restart has reached it.
+func entry(s *common.RestartStatus, uid types.UID) *common.RestartedWorkload {
+	if i := slices.IndexFunc(s.Workloads, func(w common.RestartedWorkload) bool { return w.UID == uid }); i >= 0 {
+		return &s.Workloads[i]
+	}
+	return nil
+}
+
+// turn tells whose turn it is in a restart that has started, and how many others wait. At most maxConcurrent
+// workloads roll at once, 0 stands for all; one that was restarted before and still rolls needs no turn of its
+// own. A workload that this restart has reached is not restarted again, also when somebody took its mark off.
+func turn(s *common.RestartStatus, states []state, maxConcurrent int) (now []int, waiting int) {
+	var others []int
+	rolling := 0
+	for i, w := range states {
+		late, rolls := inProgress(s, w)
+		if rolls {
+			rolling++
+		}
+		switch {
+		case reached(s, w):
+		case late && maxConcurrent > 0:
+			waiting++ // until the cache shows whether it rolls
+		case rolls:
+			now = append(now, i)
+		default:
+			others = append(others, i)
+		}
+	}
+	room := len(others)
+	if maxConcurrent > 0 {
+		room = min(room, max(0, maxConcurrent-rolling))
+	}
+	return append(now, others[:room]...), waiting + len(others) - room
+}
+
+// inProgress tells whether a workload rolls for a restart, as far as is known: a cache that is late does not show
+// it yet.
+func inProgress(s *common.RestartStatus, w state) (late, rolls bool) {
+	e := entry(s, w.id.UID)
+	late = e != nil && w.id.Generation < e.Generation
+	return late, late || w.rolling && (e != nil || numberOf(w.mark) > 0)
+}
+
+// reached tells whether a workload needs nothing more from the pending restart: it carries its mark, or did, or
+// its template has changed since the content that the restart is for was seen, so that its pods started later.
+func reached(s *common.RestartStatus, w state) bool {
+	p, e := s.Pending, entry(s, w.id.UID)
+	return w.mark == p.Mark || e != nil && e.Number == p.Number || rolledAlready(p, w)
+}
+
+func rolledAlready(p *common.PendingRestart, w state) bool {
+	was := template(p, w.id.UID)
+	// A cache that is late shows an earlier generation, which may have another template, too.
+	return was != nil && w.template != "" && was.Template != w.template && was.Generation < w.id.Generation && w.byItself
+}
+
+// template is what is recorded of a workload's template; nil when nothing is.
+func template(p *common.PendingRestart, uid types.UID) *common.WorkloadTemplate {
+	if i := slices.IndexFunc(p.Templates, func(t common.WorkloadTemplate) bool { return t.UID == uid }); i >= 0 {
+		return &p.Templates[i]
+	}
+	return nil
+}
+
+// anyRolled tells whether pods of any workload may have started since the restart became pending: those of one that
+// was changed, if only scaled, or was not there then.
+func anyRolled(p *common.PendingRestart, states []state) bool {
+	return slices.ContainsFunc(states, func(w state) bool {
+		was := template(p, w.id.UID)
+		return was == nil || was.Generation != w.id.Generation
+	})
+}
+
+// reverted are the workloads that do not carry the mark of the last restart any more.
+func reverted(s *common.RestartStatus, states []state) []string {
+	var all []string
+	for _, w := range states {
+		if lost(s, w) {
+			all = append(all, w.id.Kind+"/"+w.id.Name)
+		}
+	}
+	return all
+}
+
+func lost(s *common.RestartStatus, w state) bool {
+	e := entry(s, w.id.UID)
+	return e != nil && w.id.Generation >= e.Generation && w.mark != s.Mark
+}
+
+// due tells whether a pending restart may happen now: then the reason is empty. Otherwise it may at the
+// given time, unless something changes.
+func (t timing) due(s *common.RestartStatus, now time.Time) (reason string, at time.Time) {
+	if !s.Pending.Started {
+		reason, at = t.earliest(s, now)
+	}
+	if !at.After(now) {
+		reason, at = "", now
+	}
+	opens, ok := t.opens(at)
+	switch {
+	case !ok:
+		return ReasonOutsideWindow, time.Time{}
+	case opens.After(at) && reason != ReasonSuspended:
+		reason = ReasonOutsideWindow
+	}
+	return reason, opens
+}
+
+// earliest is when a restart may begin, were a window open all the time.
+func (t timing) earliest(s *common.RestartStatus, now time.Time) (reason string, at time.Time) {
+	reason, at = t.quiet(s.Pending)
+	if s.LastRestart != nil && t.minInterval > 0 {
+		if next := s.LastRestart.Add(t.minInterval); next.After(at) {
+			reason, at = ReasonMinInterval, next
+		}
+	}
+	if recent := within(s.Recent, now); len(recent) >= t.maxPerHour {
+		if next := recent[len(recent)-t.maxPerHour].Add(time.Hour); next.After(at) {
+			reason, at = ReasonSuspended, next
+		}
+	}
+	return reason, at
+}
+
+// quiet is when the content has been quiet for long enough.
+func (t timing) quiet(p *common.PendingRestart) (string, time.Time) {
+	at := p.Changed.Add(t.debounce)
+	if limit := p.Since.Add(patience * t.debounce); limit.Before(at) {
+		at = limit
+	}
+	return ReasonDebounce, at
+}
+
+// opens is the first time, from one on, at which a window is open.
+func (t timing) opens(from time.Time) (first time.Time, ok bool) {
+	if len(t.windows) == 0 {
+		return from, true
+	}
+	for _, w := range t.windows {
+		if at, opens := w.NextOpen(from); opens && (!ok || at.Before(first)) {
+			first, ok = at, true
+		}
+	}
+	return first, ok
+}
+
+// within are the times that are less than an hour ago. A time that is still to come, after the clock was
+// set back, counts too (see correctClock).
+func within(times []metav1.Time, now time.Time) []metav1.Time {
+	return slices.DeleteFunc(slices.Clone(times), func(t metav1.Time) bool { return !t.After(now.Add(-time.Hour)) })
+}

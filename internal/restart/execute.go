@@ -1,0 +1,383 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package restart
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	"github.com/acme/platform-operator/internal/engine"
+)
+
+// The reasons of conditions and events.
+const (
+	// ReasonProtectedNamespace: nothing in this namespace is ever restarted.
+	ReasonProtectedNamespace = "ProtectedNamespace"
+	// ReasonInvalidWindow: a window's schedule or time zone is none.
+	ReasonInvalidWindow = "InvalidWindow"
+	// ReasonWindowNeverOpens: a window's schedule never fires.
+	ReasonWindowNeverOpens = "WindowNeverOpens"
+	// ReasonReverted: somebody took the restart mark off a workload.
+	ReasonReverted = "RestartReverted"
+	// ReasonDisruptionBudget: a PodDisruptionBudget allows no eviction now.
+	ReasonDisruptionBudget = "DisruptionBudget"
+	// ReasonRestartRefused: a workload could not be restarted.
+	ReasonRestartRefused = "RestartRefused"
+	// ReasonRolloutHeld: a workload is paused or has a partition, so that some pods run with older content.
+	ReasonRolloutHeld = "RolloutHeld"
+
+	eventRestarting   = "Restarting"
+	eventRestarted    = "Restarted"
+	eventWouldRestart = "WouldRestart"
+	eventKeyChanged   = "KeyChanged"
+)
+
+// upToDate is the message when nothing is to be done.
+const upToDate = "the pods run with the present content"
+
+const (
+	// askBudgetFirst is when an eviction is tried again that a PodDisruptionBudget did not allow, the first time;
+	// askBudgetLast is the longest time between two attempts.
+	askBudgetFirst, askBudgetLast = 5 * time.Second, time.Minute
+	// lookAgain is when workloads and pods that others wait for are looked at again without any event.
+	lookAgain = 10 * time.Second
+	// lookBack is when workloads are looked at once more that have been restarted: late enough to be in no other
+	// restart's way when hundreds come at once.
+	lookBack = 20 * time.Second
+	// recheck is how often it is looked whether a mark that was taken off has been put back.
+	recheck = time.Minute
+	// revertedFor is for how long after a restart a mark that is missing counts as taken off by somebody who works
+	// against restarts. Later it is an upgrade or a rollback like any other.
+	revertedFor = 10 * time.Minute
+	// atOnce has the object looked at again as soon as its status is written.
+	atOnce = time.Millisecond
+)
+
+// execution is one run of a pending restart.
+type execution struct {
+	*Restarter
+	req       Request
+	status    *common.RestartStatus
+	workloads []workload
+	listed    bool
+	pods      []metav1.PartialObjectMetadata
+	refused   []string
+	// rolledAlready is how many workloads have rolled by themselves since the content changed.
+	rolledAlready int
+	errs          []error
+}
+
+// execute starts the pending restart, or goes on with it. The start is written down before anything is restarted.
+func (r *Restarter) execute(ctx context.Context, req Request, now time.Time) (engine.Outcome, error) {
+	x := &execution{Restarter: r, req: req, status: req.Status}
+	if err := x.survey(ctx); err != nil {
+		return engine.Outcome{}, err
+	}
+	switch {
+	case x.status.Pending.Started:
+	case req.Policy.DryRun:
+		return x.reportOnly(now), nil
+	case !x.hasTargets():
+		remember(x.status, req.Reason, now)
+		return x.end(common.OutcomeNothing, "no workload or pod is selected that can be restarted"), nil
+	default:
+		return x.start(now), nil
+	}
+	waiting, err := x.roll(ctx)
+	switch {
+	case err != nil:
+		return engine.Outcome{}, err
+	case waiting == 0:
+		return x.removePods(ctx, now)
+	case len(x.errs) > 0:
+		return x.finish(removal{}, now)
+	default:
+		return x.waitForReady(waiting), nil
+	}
+}
+
+func (x *execution) start(now time.Time) engine.Outcome {
+	begin(x.status, x.req.Reason, now)
+	what := x.status.History[0].Source + " changed"
+	x.req.Told(func() {
+		restarts.WithLabelValues(x.req.kind).Inc()
+		x.event(x.req.Object, corev1.EventTypeNormal, eventRestarting, what)
+	})
+	return engine.DoneUntil(atOnce).Saying("a restart begins")
+}
+
+// survey lists what is selected: pods only when the run depends on them, for that is a request to the API server.
+func (x *execution) survey(ctx context.Context) error {
+	var err error
+	if x.workloads, err = x.Restarter.workloads(ctx, x.Client, x.req); err != nil {
+		return err
+	}
+	if len(x.workloads) == 0 || !x.req.rolls() || x.req.Policy.DryRun {
+		return x.listPods(ctx)
+	}
+	return nil
+}
+
+// hasTargets tells whether there is anything to restart.
+func (x *execution) hasTargets() bool {
+	return x.req.rolls() && len(x.workloads) > 0 || len(x.doomed()) > 0
+}
+
+// reportOnly says what would be restarted.
+func (x *execution) reportOnly(now time.Time) engine.Outcome {
+	n := len(x.workloads)
+	if !x.req.rolls() {
+		n = 0
+	}
+	text := fmt.Sprintf("would restart %s and %s", count(n, "workload"), count(len(x.doomed()), "pod"))
+	note := join(x.status.Pending.Sources) + " changed: " + text
+	x.req.Told(func() { x.event(x.req.Object, corev1.EventTypeNormal, eventWouldRestart, note) })
+	x.req.suppressed(SuppressedDryRun)
+	remember(x.status, x.req.Reason, now)
+	return x.end(common.OutcomeDryRun, text)
+}
+
+// end makes the target the baseline.
+func (x *execution) end(outcome common.RestartOutcome, message string) engine.Outcome {
+	conclude(x.status, outcome, message)
+	started := x.status.Pending.Started
+	settle(x.status)
+	if !started || len(x.status.Workloads) == 0 {
+		return engine.Done().Saying(upToDate)
+	}
+	for i := range x.workloads {
+		x.workloads[i].behind = true // the cache does not show yet what the patch has begun
+	}
+	out := heldBack(x.req, x.workloads)
+	if !out.GoesOn() {
+		return out
+	}
+	// A mark that is taken off at once may be gone before the status lists the workload, so look again.
+	return engine.DoneUntil(lookBack).Saying(upToDate)
+}
+
+// roll marks the workloads whose turn it is, and counts those that wait. One that refuses stops none of
+// the others, nor does it take a turn.
+func (x *execution) roll(ctx context.Context) (waiting int, err error) {
+	if !x.req.rolls() {
+		return 0, nil
+	}
+	states := x.req.states(x.workloads)
+	for _, s := range states {
+		if s.mark == x.status.Pending.Mark {
+			reach(x.status, s.id)
+		}
+		if rolledAlready(x.status.Pending, s) && s.mark != x.status.Pending.Mark {
+			x.rolledAlready++
+		}
+	}
+	todo, waiting := turn(x.status, states, int(x.req.Policy.MaxConcurrent))
+	if len(todo) == 0 {
+		return waiting, nil
+	}
+	peers, err := x.Peers.pending(ctx, x.Client, x.req)
+	if err != nil {
+		return 0, err
+	}
+	for _, i := range todo {
+		x.rollOne(ctx, x.workloads[i], peers)
+	}
+	return waiting, nil
+}
+
+// rollOne marks a workload. The marks of peers go along only when the cache shows the latest version of the
+// workload: a newer mark of theirs may be on it already.
+func (x *execution) rollOne(ctx context.Context, w workload, peers peers) {
+	own := map[string]string{x.req.annotation(): x.status.Pending.Mark}
+	all := peers.marks(w)
+	maps.Copy(all, own)
+	version := ""
+	if len(all) > 1 {
+		version = w.meta.ResourceVersion
+	}
+	generation, err := x.mark(ctx, w, all, version)
+	if version != "" && apierrors.IsConflict(err) {
+		generation, err = x.mark(ctx, w, own, "")
+	}
+	switch {
+	case err == nil:
+		id := w.id()
+		id.Generation = generation
+		reach(x.status, id)
+		x.tell(x.req, w.object())
+	case !x.gone(ctx, w.object(), err):
+		x.refused = append(x.refused, w.String())
+		x.errs = append(x.errs, fmt.Errorf("restarting %s: %w", w, err))
+	}
+}
+
+// tell reports a restart as an event of what was restarted. That has been done, whatever becomes of the status,
+// and is not done again.
+func (r *Restarter) tell(req Request, target client.Object) {
+	r.event(target, corev1.EventTypeNormal, eventRestarted,
+		fmt.Sprintf("%s changed (%s %s)", join(req.Status.Pending.Sources), req.kind, req.Object.GetName()))
+}
+
+// reachedNow is how many workloads the pending restart has reached.
+func (x *execution) reachedNow() int {
+	n := 0
+	for _, w := range x.status.Workloads {
+		if w.Number == x.status.Pending.Number {
+			n++
+		}
+	}
+	return n
+}
+
+// waitForReady is the end of a run when workloads wait for those before them.
+func (x *execution) waitForReady(waiting int) engine.Outcome {
+	x.setReason(ReasonMaxConcurrent)
+	conclude(x.status, common.OutcomeRestarting, x.summary())
+	return engine.DoneUntil(lookAgain).Saying(fmt.Sprintf(
+		"%s restarted, %d wait until those that are rolling are ready", count(x.reachedNow(), "workload"), waiting))
+}
+
+func (x *execution) setReason(reason string) {
+	if x.status.Pending.Reason != reason {
+		x.req.suppressed(reason)
+	}
+	x.status.Pending.Reason = reason
+}
+
+// removePods evicts or deletes what has to go. The first time it only writes down which pods these are.
+func (x *execution) removePods(ctx context.Context, now time.Time) (engine.Outcome, error) {
+	p := x.status.Pending
+	if !p.PodsListed {
+		if err := x.writeDownPods(ctx); err != nil {
+			return engine.Outcome{}, err
+		}
+		if len(p.Pods) > 0 {
+			x.setReason(ReasonEvicting)
+			return engine.DoneUntil(atOnce).Saying(count(len(p.Pods), "pod") + " to restart"), nil
+		}
+	}
+	if len(p.Pods) == 0 {
+		return x.finish(removal{}, now)
+	}
+	if p.NotBefore != nil && now.Before(p.NotBefore.Time) && len(x.errs) == 0 {
+		return x.guarded(now), nil
+	}
+	if err := x.listPods(ctx); err != nil {
+		return engine.Outcome{}, err
+	}
+	return x.finish(x.removeNow(ctx), now)
+}
+
+// removeNow removes what it can of the pods that are left, and records the rest.
+func (x *execution) removeNow(ctx context.Context) removal {
+	p := x.status.Pending
+	out := x.remove(ctx, x.req, x.pods)
+	if len(out.left) < len(p.Pods) || out.going > 0 {
+		p.Attempts = 0
+	}
+	p.Pods, p.NotBefore = out.left, nil
+	return out
+}
+
+func (x *execution) writeDownPods(ctx context.Context) error {
+	if err := x.listPods(ctx); err != nil {
+		return err
+	}
+	p := x.status.Pending
+	p.PodsListed = true
+	for _, pod := range x.doomed() {
+		p.Pods = append(p.Pods, pod.UID)
+	}
+	p.PodCount = int32(len(p.Pods)) //nolint:gosec // a list of objects in memory is not that long
+	conclude(x.status, common.OutcomeRestarting, x.summary())
+	return nil
+}
+
+// guarded is the end of a run when no PodDisruptionBudget allows an eviction: it is asked again after a while,
+// which doubles from time to time.
+func (x *execution) guarded(now time.Time) engine.Outcome {
+	p := x.status.Pending
+	if p.NotBefore == nil {
+		delay := min(askBudgetLast, askBudgetFirst<<min(p.Attempts, 4))
+		p.Attempts++
+		p.NotBefore = new(metav1.NewTime(now.Add(delay + time.Second - time.Nanosecond).Truncate(time.Second)))
+	}
+	return engine.Wait(p.NotBefore.Sub(now), ReasonDisruptionBudget, fmt.Sprintf(
+		"a PodDisruptionBudget does not allow to evict %s now; it is asked again. Change the budget, or make more of its pods ready",
+		count(len(p.Pods), "more pod")))
+}
+
+// finish is the end of a run in which everything had its turn.
+func (x *execution) finish(out removal, now time.Time) (engine.Outcome, error) {
+	if out.failed != nil {
+		x.errs = append(x.errs, out.failed)
+	}
+	switch {
+	case len(x.errs) > 0:
+		x.setReason(ReasonRefused)
+		conclude(x.status, common.OutcomeRefused, x.summary())
+		err := errors.Join(x.errs...)
+		return engine.Outcome{}, engine.Explain(err, ReasonRestartRefused, fmt.Sprintf("everything else was restarted; it is tried again: %v", err))
+	case out.guarded > 0:
+		x.setReason(ReasonEvicting)
+		return x.guarded(now), nil
+	case len(out.left) > 0:
+		x.setReason(ReasonEvicting)
+		return engine.DoneUntil(askBudgetFirst).Saying(count(len(out.left), "pod") + " to restart, as many at once as restart.maxConcurrent allows"), nil
+	}
+	return x.end(common.OutcomeRestarted, x.summary()), nil
+}
+
+// summary says what the restart reached.
+func (x *execution) summary() string {
+	alone, onDelete := 0, x.onDelete()
+	for i := range x.pods {
+		if _, left := restartable(x.req.Policy.Strategy, &x.pods[i], onDelete); left {
+			alone++
+		}
+	}
+	text := count(x.reachedNow(), "workload")
+	if x.rolledAlready > 0 {
+		text += fmt.Sprintf("; %d had rolled since the change", x.rolledAlready)
+	}
+	if n := x.status.Pending.PodCount; n > 0 {
+		text += ", " + count(int(n), "pod")
+	}
+	if alone > 0 {
+		text += "; " + count(alone, "pod") + " without a controller left alone"
+	}
+	if len(x.refused) > 0 {
+		text += "; refused: " + join(x.refused)
+	}
+	return text
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,112 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package restart
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
+)
+
+// search explores all worlds, and gives the shortest way to one that is wrong.
+func (m model) search(t *testing.T) (wrong string, way []string, worlds int) {
+	t.Helper()
+	first := world{
+		Content: make([]int, m.watchers), Base: make([]int, m.watchers), Confirmed: make([]int64, m.watchers), Seen: make([]int, m.watchers), Lost: make([]bool, m.watchers),
+		Status: make([]*common.RestartStatus, m.watchers), Before: make([]*common.RestartStatus, m.watchers),
+	}
+	for i := range first.Status {
+		first.Status[i], first.Before[i] = &common.RestartStatus{}, &common.RestartStatus{}
+	}
+	for n := range m.workloads {
+		first.Loads = append(first.Loads, load{UID: n, Marks: map[int]string{}, Runs: make([]int, m.watchers)})
+	}
+	for i := range first.Status {
+		worlds := m.run(first, i, how{})
+		first = worlds[len(worlds)-1]
+	}
+	type visited struct {
+		world
+		from int
+	}
+	all, known := []visited{{first, -1}}, map[[sha256.Size]byte]bool{}
+	for i := 0; i < len(all); i++ {
+		if wrong := m.wrong(all[i].world); wrong != "" {
+			for at := i; at >= 0; at = all[at].from {
+				way = append([]string{string(text(t, all[at].world))}, way...)
+			}
+			return wrong, way, len(all)
+		}
+		for _, x := range m.next(all[i].world) {
+			if name := sha256.Sum256(text(t, x)); !known[name] {
+				known[name] = true
+				all = append(all, visited{x, i})
+			}
+		}
+	}
+	return "", nil, len(all)
+}
+
+func text(t *testing.T, w world) []byte {
+	t.Helper()
+	out, err := json.Marshal(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestModel(t *testing.T) {
+	for name, m := range map[string]model{
+		"one watcher and two workloads": {watchers: 1, workloads: 2, changes: 2, outages: 1, crashes: 1},
+		"content that comes back twice": {watchers: 1, workloads: 1, changes: 3, outages: 1, crashes: 1},
+		"workloads that others roll":    {watchers: 1, workloads: 1, changes: 2, crashes: 1, rolls: 2},
+		"one workload at a time":        {watchers: 1, workloads: 2, changes: 2, crashes: 1, maxConcurrent: 1},
+		"two watchers of one workload":  {watchers: 2, workloads: 1, changes: 2, crashes: 1, rolls: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			wrong, way, worlds := m.search(t)
+			if wrong != "" {
+				t.Errorf("%s:\n%s", wrong, strings.Join(way, "\n"))
+			}
+			t.Logf("%d worlds", worlds)
+		})
+	}
+}
+
+// What is known to be wrong has to fail, or the model says nothing.
+func TestModelFindsMutants(t *testing.T) {
+	for name, m := range map[string]model{
+		"marks of content alone":               {watchers: 1, workloads: 1, changes: 3, crashes: 1, rolls: 1, marksOfContent: true},
+		"absence as unchanged":                 {watchers: 1, workloads: 2, changes: 2, outages: 1, crashes: 1, absenceUnchanged: true},
+		"a start that is not recorded":         {watchers: 1, workloads: 1, changes: 2, crashes: 1, startUnwritten: true},
+		"a change undone after others rolled":  {watchers: 1, workloads: 1, changes: 2, rolls: 1, undoesBlindly: true},
+		"an undo judged by a cache that lags":  {watchers: 1, workloads: 1, changes: 2, rolls: 1, trustsLateCaches: true},
+		"older marks of peers over newer ones": {watchers: 2, workloads: 1, changes: 3, crashes: 1, peersWithoutCheck: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if wrong, _, worlds := m.search(t); wrong == "" {
+				t.Errorf("nothing is found wrong in %d worlds", worlds)
+			}
+		})
+	}
+}

@@ -1,0 +1,342 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package restart
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
+)
+
+// The model explores, breadth first, every order in which content changes, sources come and go, the operator runs
+// and is killed before and after each of its writes, and others roll, undo, make and delete workloads. The decisions
+// are those of the package; a write is one change of the model's world.
+//
+// Content that changes and changes back before anybody has seen it is left out: nobody who reads can know of it.
+
+// model is what a search begins with and what it may do.
+type model struct {
+	watchers, workloads              int
+	changes, outages, crashes, rolls int // how many of each
+	maxConcurrent                    int
+	// The mutants.
+	marksOfContent    bool // marks without a number, as in version 0.1.0
+	absenceUnchanged  bool // a source that is not seen has the baseline's value
+	startUnwritten    bool // workloads are patched before the start is recorded
+	undoesBlindly     bool // a change that is undone is dropped whatever has rolled
+	trustsLateCaches  bool // a cache that is late may show that a workload has not rolled
+	peersWithoutCheck bool // marks of peers are set without regard to their number and to the workload's version
+}
+
+// world is one state.
+type world struct {
+	Content, Seen []int   // of each watcher's source: what it holds, and what was last observed
+	Base          []int   // and what it held when the watcher was last settled
+	Confirmed     []int64 // what the operator remembers until it is killed
+	Lost          []bool
+	Status        []*common.RestartStatus
+	Before        []*common.RestartStatus // as a late cache shows it to peers
+	Loads         []load
+	Changes       int
+	Outages       int
+	Crashes       int
+	Rolls         int
+	Made          int
+}
+
+// load is a workload.
+type load struct {
+	UID, Template int
+	Marks         map[int]string // by watcher
+	Runs          []int          // the content that its pods have read, by source
+	Restarts      int            // by the operator
+	Undone        int            // how often others took marks off
+	Rolling       bool
+	Generation    int64
+	Was           *load // the version before: that of a late cache, and of an undo
+}
+
+func (w world) clone() world {
+	out := w
+	out.Content, out.Seen, out.Lost = slices.Clone(w.Content), slices.Clone(w.Seen), slices.Clone(w.Lost)
+	out.Status, out.Before = slices.Clone(w.Status), slices.Clone(w.Before)
+	out.Base, out.Confirmed, out.Loads = slices.Clone(w.Base), slices.Clone(w.Confirmed), slices.Clone(w.Loads)
+	return out
+}
+
+// roll gives a workload another template and new pods.
+func (w *world) roll(i int, template int, marks map[int]string, byOperator bool) {
+	was := w.Loads[i]
+	was.Was = nil
+	l := load{UID: was.UID, Template: template, Marks: marks, Runs: slices.Clone(w.Content), Restarts: was.Restarts, Undone: was.Undone, Generation: was.Generation + 1, Was: &was}
+	if byOperator {
+		l.Restarts++
+		l.Rolling = true
+	}
+	w.Loads[i] = l
+}
+
+// state is how the operator sees a workload.
+func (l load) state(watcher int) state {
+	return state{
+		id:   common.RestartedWorkload{Kind: kindDeployment, UID: types.UID(fmt.Sprint(l.UID)), Generation: l.Generation},
+		mark: l.Marks[watcher], template: fmt.Sprint(l.Template, l.Marks), rolling: l.Rolling, byItself: true,
+	}
+}
+
+func (w world) states(watcher int, late bool) []state {
+	var all []state
+	for _, l := range w.Loads {
+		if late && l.Was != nil {
+			l = *l.Was
+		}
+		all = append(all, l.state(watcher))
+	}
+	return all
+}
+
+var (
+	modelKeys = []Key{secret(strings.Repeat("k", keySize)).For("0"), secret(strings.Repeat("k", keySize)).For("1")}
+	modelSeen = func() (all [2][3]Observation) {
+		for i := range all {
+			for c := range all[i] {
+				all[i][c] = Observation{Source: "ConfigMap/c", Hash: modelKeys[i].Hash([]byte{byte(c)})}
+			}
+		}
+		return all
+	}()
+)
+
+// how is one way in which a run may go.
+type how struct {
+	now   bool // a restart that waits has its time come
+	blind bool // what is read was read a moment ago
+	late  bool // the cache of workloads and peers is one version behind
+}
+
+// run is one run of a watcher: the worlds after each of its writes.
+func (m model) run(w world, i int, h how) []world {
+	key, s := modelKeys[i], w.Status[i].DeepCopy()
+	after := w.clone()
+	var seen []Observation
+	switch {
+	case !w.Lost[i] && !h.blind:
+		seen = []Observation{modelSeen[i][w.Content[i]]}
+		after.Seen[i] = w.Content[i]
+	case m.absenceUnchanged:
+		seen = []Observation{modelSeen[i][w.Base[i]]}
+	}
+	f := facts{confirmed: m.undoesBlindly || s.Number == 0 || w.Confirmed[i] == s.Number}
+	if revise(key, s, seen, noon).replaces(s.Pending) && !m.undoesBlindly {
+		f.rolled = anyRolled(s.Pending, w.states(i, h.late && m.trustsLateCaches))
+	}
+	plan(key, s, seen, f, noon)
+	if s.Pending == nil && len(seen) > 0 && !slices.ContainsFunc(w.Loads, func(l load) bool { return l.Rolling }) {
+		after.Confirmed[i] = s.Number
+	}
+	if m.marksOfContent && s.Pending != nil && !s.Pending.Started {
+		s.Pending.Mark = markOf(key, 1, s.Pending.Target)
+	}
+	var worlds []world
+	if s.Pending != nil {
+		worlds = m.restart(&after, i, s, h)
+	}
+	s.History, s.Recent, s.Restarts = nil, nil, 0
+	last := after.clone()
+	last.Before[i], last.Status[i] = w.Status[i], s
+	if s.Pending == nil {
+		last.Before[i], last.Base[i] = s, last.Seen[i]
+	}
+	return append(worlds, last)
+}
+
+// restart does what execute does.
+func (m model) restart(w *world, i int, s *common.RestartStatus, h how) (worlds []world) {
+	p := s.Pending
+	if !p.Started {
+		if !h.now {
+			if p.Templates == nil {
+				recordTemplates(s, w.states(i, false))
+			}
+			return nil
+		}
+		begin(s, "", noon)
+		if !m.startUnwritten {
+			return nil
+		}
+	}
+	states := w.states(i, h.late)
+	for _, l := range states {
+		if l.mark == p.Mark {
+			reach(s, l.id)
+		}
+	}
+	todo, waiting := turn(s, states, m.maxConcurrent)
+	for _, n := range todo {
+		if m.patch(w, i, n, p.Mark, h.late) {
+			worlds = append(worlds, w.clone())
+		}
+		id := states[n].id
+		id.Generation = w.Loads[n].Generation
+		reach(s, id)
+	}
+	if waiting == 0 {
+		settle(s)
+	}
+	return worlds
+}
+
+// patch sets the mark of a watcher, and those of its peers.
+func (m model) patch(w *world, i, n int, mark string, late bool) (changed bool) {
+	l := w.Loads[n]
+	marks := maps.Clone(l.Marks)
+	marks[i] = mark
+	stale := late && l.Was != nil // then the version that was seen is not the latest, and the marks of peers stay away
+	for j := range w.Status {
+		p := w.Status[j].Pending
+		if late {
+			p = w.Before[j].Pending
+		}
+		if j == i || p == nil {
+			continue
+		}
+		if m.peersWithoutCheck || !stale && numberOf(p.Mark) > numberOf(l.Marks[j]) {
+			marks[j] = p.Mark
+		}
+	}
+	if maps.Equal(marks, l.Marks) {
+		return false
+	}
+	w.roll(n, l.Template, marks, true)
+	return true
+}
+
+// next are all worlds that may follow.
+func (m model) next(w world) []world {
+	all := m.operator(w)
+	seen := slices.Equal(w.Seen, w.Content)
+	for i := range w.Content {
+		if w.Changes < m.changes && w.Seen[i] == w.Content[i] {
+			for c := range 3 {
+				if c != w.Content[i] {
+					x := w.clone()
+					x.Content[i] = c
+					x.Changes++
+					all = append(all, x)
+				}
+			}
+		}
+		if w.Lost[i] || w.Outages < m.outages {
+			x := w.clone()
+			x.Lost[i] = !w.Lost[i]
+			if x.Lost[i] {
+				x.Outages++
+			}
+			all = append(all, x)
+		}
+	}
+	for n, l := range w.Loads {
+		if l.Rolling {
+			x := w.clone()
+			x.Loads[n].Rolling = false
+			all = append(all, x)
+		}
+		if seen && w.Rolls < m.rolls {
+			all = append(all, m.others(w, n)...)
+		}
+	}
+	return all
+}
+
+// operator are the worlds after one run of each watcher, killed after any of its writes or not at all.
+func (m model) operator(w world) []world {
+	var all []world
+	for i := range w.Status {
+		for _, h := range []how{{}, {now: true}, {now: true, blind: true}, {now: true, late: true}} {
+			worlds := m.run(w, i, h)
+			all = append(all, worlds[len(worlds)-1])
+			if w.Crashes < m.crashes {
+				for _, killed := range worlds[:len(worlds)-1] {
+					killed.Crashes++
+					killed.Seen, killed.Confirmed = slices.Clone(w.Seen), make([]int64, m.watchers)
+					all = append(all, killed)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// others are the worlds after somebody else has rolled, undone, or made anew a workload.
+func (m model) others(w world, n int) []world {
+	l := w.Loads[n]
+	upgraded := w.clone()
+	upgraded.roll(n, l.Template+1, l.Marks, false)
+	all := []world{upgraded}
+	if l.Was != nil {
+		undone := w.clone()
+		undone.roll(n, l.Was.Template, l.Was.Marks, false)
+		undone.Loads[n].Undone++
+		again := w.clone() // from a manifest that was read off it, with its marks
+		again.Made++
+		again.Loads[n] = load{UID: 100 + again.Made, Marks: l.Was.Marks, Runs: slices.Clone(w.Content), Restarts: l.Restarts, Undone: l.Undone + 1}
+		all = append(all, undone, again)
+	}
+	for i := range all {
+		all[i].Rolls++
+	}
+	return all
+}
+
+// wrong says what must not be.
+func (m model) wrong(w world) string {
+	rolling := 0
+	for _, l := range w.Loads {
+		// A mark that others take off before the operator could record it is set once more.
+		if l.Restarts > w.Changes+l.Undone {
+			return fmt.Sprintf("%d restarts for %d changes", l.Restarts, w.Changes)
+		}
+		if l.Rolling {
+			rolling++
+		}
+	}
+	if m.maxConcurrent > 0 && rolling > m.maxConcurrent {
+		return fmt.Sprintf("%d workloads roll at once", rolling)
+	}
+	if slices.Contains(w.Lost, true) || slices.ContainsFunc(w.Loads, func(l load) bool { return l.Rolling }) {
+		return ""
+	}
+	for i := range w.Status {
+		if w.Status[i].Pending != nil || w.Seen[i] != w.Content[i] {
+			return ""
+		}
+		if worlds := m.run(w, i, how{now: true}); worlds[len(worlds)-1].Status[i].Pending != nil {
+			return ""
+		}
+	}
+	for _, l := range w.Loads {
+		if !slices.Equal(l.Runs, w.Content) {
+			return "all is settled, and a workload runs with other content than observed"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,115 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package restart
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/names"
+)
+
+// Object is an object of a kind that restarts.
+type Object interface {
+	engine.Object
+	// Restarts is the part of its status that this package keeps.
+	Restarts() *common.RestartStatus
+}
+
+// Config is what a kind says about itself.
+type Config[T Object] struct {
+	// Kind is its name in lower case, part of the name of the mark: configwatcher.
+	Kind string
+	// Namespace is the operator's own.
+	Namespace string
+	// Clock is the time.
+	Clock clock.PassiveClock
+	// Peers are the kinds that restart, of one manager.
+	Peers *Peers
+	// Request is what an object asks for, without what it observes. It is also asked of objects that are not to be
+	// changed.
+	Request func(T) Request
+}
+
+// Register makes the Restarter of a kind, and the watches of workloads for engine.Config. The prototype is an
+// empty object of the kind. It is all that a kind needs to call; no other kind has to know of it.
+func Register[T Object](mgr ctrl.Manager, prototype T, c Config[T]) (*Restarter, []engine.Watch[T], error) {
+	gvk, err := apiutil.GVKForObject(prototype, mgr.GetScheme())
+	if err != nil {
+		return nil, nil, err
+	}
+	gvk.Kind += "List"
+	list, err := mgr.GetScheme().New(gvk)
+	if err != nil {
+		return nil, nil, fmt.Errorf("making a list of %s: %w", c.Kind, err)
+	}
+	newList := func() client.ObjectList { return list.DeepCopyObject().(client.ObjectList) }
+	requests := listRequests(newList, c.Request)
+	c.Peers.kinds = append(c.Peers.kinds, peerKind{c.Kind, requests})
+	err = observePending(c.Kind, c.Clock, func(ctx context.Context) ([]*common.PendingRestart, error) {
+		all, err := requests(ctx, mgr.GetCache(), "")
+		var waiting []*common.PendingRestart
+		for _, r := range all {
+			waiting = append(waiting, r.Status.Pending)
+		}
+		return waiting, err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	recorder := mgr.GetEventRecorder(c.Kind)
+	r := &Restarter{Options: Options{
+		Kind: c.Kind, Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: c.Clock, Namespace: c.Namespace, Peers: c.Peers,
+		Event: func(about client.Object, eventType, reason, note string) {
+			recorder.Eventf(about, nil, eventType, reason, "Restart", "%s", note)
+		},
+	}}
+	return r, watches[T](c.Kind), nil
+}
+
+// watches are those of the workloads that an object has restarted.
+func watches[T Object](kind string) []engine.Watch[T] {
+	var all []engine.Watch[T]
+	for _, of := range []client.Object{&appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{}} {
+		all = append(all, engine.Watch[T]{
+			Of: of,
+			UIDs: func(obj T) []types.UID {
+				var uids []types.UID
+				for _, w := range obj.Restarts().Workloads {
+					uids = append(uids, w.UID)
+				}
+				return uids
+			},
+			Concerns: func(obj T, changed client.Object) bool {
+				ready := meta.FindStatusCondition(obj.CommonStatus().Conditions, engine.Ready)
+				held := ready != nil && ready.Reason == ReasonRolloutHeld
+				return concerns(names.RestartMark(kind, obj.GetName()), obj.Restarts(), held, changed)
+			},
+		})
+	}
+	return all
+}

@@ -1,0 +1,104 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package restart
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/acme/platform-operator/internal/engine"
+)
+
+// wait records why a restart waits, and requeues the object in time. It is settled first what the workloads'
+// templates are: one that changes from now on rolls with the content that was seen before.
+func (r *Restarter) wait(ctx context.Context, req Request, reason string, at, now time.Time) (engine.Outcome, error) {
+	p := req.Status.Pending
+	if p.Templates == nil && !p.Started {
+		all, err := r.look(ctx, req)
+		if err != nil {
+			return engine.Outcome{}, err
+		}
+		recordTemplates(req.Status, req.states(all))
+	}
+	if p.Reason != reason {
+		req.suppressed(reason)
+	}
+	p.Reason, p.NotBefore = reason, nil
+	if !at.IsZero() {
+		p.NotBefore = new(metav1.NewTime(at.Add(time.Second - time.Nanosecond).Truncate(time.Second)))
+	}
+	in := soon(at, now)
+	if reason == ReasonSuspended {
+		return engine.BlockFor(in, ReasonSuspended, fmt.Sprintf(
+			"there were %d restarts within an hour, as many as restart.maxPerHour allows; what changed meanwhile waits. "+
+				"If the pods themselves change what is watched, that is a loop: watch single keys, or something else", len(within(req.Status.Recent, now)))), nil
+	}
+	return engine.DoneUntil(in).Saying("a restart waits: " + reason + "; see status.pending"), nil
+}
+
+// soon is when to look again so as not to be late: the engine adds up to a tenth to long delays.
+func soon(at, now time.Time) time.Duration {
+	d := at.Sub(now)
+	switch {
+	case at.IsZero():
+		return lookAgain
+	case d > 20*time.Second:
+		return d * 9 / 10
+	}
+	return max(d, atOnce)
+}
+
+// settled is the end of a run when nothing is pending: it reports workloads that do not run with what the last
+// restart gave them.
+func (r *Restarter) settled(ctx context.Context, req Request, now time.Time) (engine.Outcome, error) {
+	s := req.Status
+	if s.Mark == "" || len(s.Workloads) == 0 {
+		return engine.Done().Saying(upToDate), nil
+	}
+	all, err := r.workloads(ctx, r.Client, req)
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	r.confirmed.confirm(req, all)
+	if s.LastRestart != nil && now.Sub(s.LastRestart.Time) < revertedFor {
+		if lost := reverted(s, req.states(all)); len(lost) > 0 {
+			return engine.BlockFor(recheck, ReasonReverted, fmt.Sprintf(
+				"the restart mark %s was taken off the pod templates of %s, right after it had restarted them. It is not set again, for "+
+					"that would restart the pods again and again. Have the tool that manages them ignore this annotation, or restart with the strategy Evict",
+				req.annotation(), join(lost))), nil
+		}
+	}
+	return heldBack(req, all), nil
+}
+
+// heldBack is done unless a workload keeps pods with older content.
+func heldBack(req Request, all []workload) engine.Outcome {
+	var held []string
+	for _, w := range all {
+		if w.isHeldBack() && entry(req.Status, w.meta.UID) != nil {
+			held = append(held, fmt.Sprintf("%s: %s", w, w.heldBy))
+		}
+	}
+	if len(held) == 0 {
+		return engine.Done().Saying(upToDate)
+	}
+	return engine.Wait(0, ReasonRolloutHeld, "some pods still run with older content, because their workloads do not replace them: "+
+		join(held)+". Resume the rollout, or take the partition away")
+}

@@ -1,0 +1,286 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	watchtools "k8s.io/client-go/tools/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	autorebootv1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
+	"github.com/acme/platform-operator/internal/restart"
+)
+
+// restartTimes are those from a change to the new pod template.
+type restartTimes struct {
+	// Steady is with five changes a second, Burst with all at once.
+	Steady percentiles `json:"steadySeconds"`
+	Burst  percentiles `json:"burstSeconds"`
+	// LastSeconds is from the first change of the burst to the last new pod template.
+	LastSeconds float64 `json:"burstLastSeconds"`
+}
+
+// restarts takes the time of each change, from just before it is sent until a watch shows the new pod
+// template of the Deployment of the same name.
+type restarts struct {
+	mu        sync.Mutex
+	templates map[string]string
+	sent      map[string]time.Time
+	took      map[string]time.Duration
+	first     time.Time
+	last      time.Time
+}
+
+// watchRestarts watches the Deployments until the context ends.
+func (b *bench) watchRestarts(ctx context.Context) (*restarts, error) {
+	list := &appsv1.DeploymentList{}
+	if err := b.admin.List(ctx, list, client.InNamespace(watchedNamespace)); err != nil {
+		return nil, fmt.Errorf("listing the Deployments: %w", err)
+	}
+	r := &restarts{templates: map[string]string{}, sent: map[string]time.Time{}, took: map[string]time.Duration{}}
+	for i := range list.Items {
+		r.see(&list.Items[i])
+	}
+	resume := watchFrom(func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+		return b.admin.Watch(ctx, list, client.InNamespace(watchedNamespace), &client.ListOptions{Raw: &o})
+	})
+	events, err := watchtools.NewRetryWatcherWithContext(ctx, list.GetResourceVersion(), resume)
+	if err != nil {
+		return nil, fmt.Errorf("watching the Deployments: %w", err)
+	}
+	go func() {
+		for event := range events.ResultChan() {
+			if d, ok := event.Object.(*appsv1.Deployment); ok {
+				r.see(d)
+			}
+		}
+	}()
+	return r, nil
+}
+
+func (r *restarts) see(d *appsv1.Deployment) {
+	now := time.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	template := restart.Fingerprint(&d.Spec.Template)
+	if sent, changed := r.sent[d.Name]; changed && template != r.templates[d.Name] {
+		if _, restarted := r.took[d.Name]; !restarted {
+			r.took[d.Name], r.last = now.Sub(sent), now
+		}
+	}
+	r.templates[d.Name] = template
+}
+
+// change notes the time, and then changes what belongs to a Deployment.
+func (r *restarts) change(ctx context.Context, name string, act func(context.Context, string) error) error {
+	r.mu.Lock()
+	now := time.Now()
+	r.sent[name] = now
+	if r.first.IsZero() {
+		r.first = now
+	}
+	r.mu.Unlock()
+	return act(ctx, name)
+}
+
+// await waits until all changes have led to a restart, and gives their times.
+func (r *restarts) await(ctx context.Context, n int) ([]time.Duration, error) {
+	err := poll(ctx, fmt.Sprintf("%d Deployments have restarted", n), 50*time.Millisecond, func(context.Context) (bool, error) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return len(r.took) == n, nil
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []time.Duration
+	for _, took := range r.took {
+		all = append(all, took)
+	}
+	slices.Sort(all)
+	return all, err
+}
+
+// steady changes five a second.
+func (b *bench) steady(ctx context.Context, watchers int, act func(context.Context, string) error) (percentiles, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r, err := b.watchRestarts(ctx)
+	if err != nil {
+		return percentiles{}, err
+	}
+	list := nameList("app", min(watchers, int(steadyFor.Seconds()*steadyRate)))
+	tick := time.NewTicker(time.Second / steadyRate)
+	defer tick.Stop()
+	for _, name := range list {
+		<-tick.C
+		if err := r.change(ctx, name, act); err != nil {
+			return percentiles{}, err
+		}
+	}
+	times, err := r.await(ctx, len(list))
+	return percentiles{percentile(times, 50).Seconds(), percentile(times, 99).Seconds()}, err
+}
+
+// burst changes all at once.
+func (b *bench) burst(ctx context.Context, watchers int, act func(context.Context, string) error) (p percentiles, last float64, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r, err := b.watchRestarts(ctx)
+	if err != nil {
+		return p, 0, err
+	}
+	list := nameList("app", watchers)
+	if err := each(ctx, b.workers, list, func(ctx context.Context, name string) error { return r.change(ctx, name, act) }); err != nil {
+		return p, 0, err
+	}
+	times, err := r.await(ctx, len(list))
+	return percentiles{percentile(times, 50).Seconds(), percentile(times, 99).Seconds()}, r.last.Sub(r.first).Seconds(), err
+}
+
+// times takes both.
+func (b *bench) times(ctx context.Context, watchers int, act func(context.Context, string) error, between func() error) (t restartTimes, err error) {
+	if t.Steady, err = b.steady(ctx, watchers, act); err != nil {
+		return t, err
+	}
+	if err := between(); err != nil {
+		return t, err
+	}
+	t.Burst, t.LastSeconds, err = b.burst(ctx, watchers, act)
+	return t, err
+}
+
+// limit sends the two writes of each restart after the change, and nothing else, while no operator runs.
+func (b *bench) limit(ctx context.Context, res *watcherResult) (err error) {
+	act := func(ctx context.Context, name string) error {
+		if err := b.touch(ctx, name); err != nil {
+			return err
+		}
+		meta := metav1.ObjectMeta{Namespace: watchedNamespace, Name: name}
+		template := fmt.Appendf(nil, `{"spec":{"template":{"metadata":{"annotations":{"bench.acme.com/raw":"%d"}}}}}`, time.Now().UnixNano())
+		if err := b.admin.Patch(ctx, &appsv1.Deployment{ObjectMeta: meta}, client.RawPatch(client.Merge.Type(), template)); err != nil {
+			return fmt.Errorf("restarting %s: %w", name, err)
+		}
+		status := fmt.Appendf(nil, `{"status":{"number":%d}}`, time.Now().UnixNano())
+		w := &autorebootv1alpha1.ConfigWatcher{ObjectMeta: meta}
+		if err := b.admin.SubResource("status").Patch(ctx, w, client.RawPatch(client.Merge.Type(), status)); err != nil {
+			return fmt.Errorf("recording %s: %w", name, err)
+		}
+		return nil
+	}
+	res.Raw, err = b.times(ctx, res.Watchers, act, func() error { return nil })
+	return err
+}
+
+// restart measures the operator.
+func (b *bench) restart(ctx context.Context, p *process, res *watcherResult) (err error) {
+	var before counters
+	var loadBefore usage
+	res.Operator, err = b.times(ctx, res.Watchers, b.touch, func() error {
+		if _, before, err = p.awaitIdle(ctx, 0); err != nil {
+			return err
+		}
+		loadBefore, err = b.usage(p)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	loadAfter, err := b.usage(p)
+	if err != nil {
+		return err
+	}
+	_, after, err := p.awaitIdle(ctx, 0)
+	res.BurstLoad, res.PerRestart = loadAfter.since(loadBefore), after.since(before, res.Watchers)
+	res.CPUMillis = 1000 * (after.cpu - before.cpu) / float64(res.Watchers)
+	return err
+}
+
+// debounced counts the requests of restarts with a debounce.
+func (b *bench) debounced(ctx context.Context, p *process, res *watcherResult) error {
+	err := each(ctx, b.workers, nameList("app", res.Watchers), func(ctx context.Context, name string) error {
+		w := &autorebootv1alpha1.ConfigWatcher{ObjectMeta: metav1.ObjectMeta{Namespace: watchedNamespace, Name: name}}
+		return b.admin.Patch(ctx, w, client.RawPatch(client.Merge.Type(), []byte(`{"spec":{"restart":{"debounce":"1s"}}}`)))
+	})
+	if err != nil {
+		return fmt.Errorf("setting a debounce: %w", err)
+	}
+	_, before, err := p.idleFor(ctx, 0, 25*time.Second)
+	if err != nil {
+		return err
+	}
+	if _, _, err := b.burst(ctx, res.Watchers, b.touch); err != nil {
+		return err
+	}
+	_, after, err := p.awaitIdle(ctx, 0)
+	res.PerDebounced = after.since(before, res.Watchers)
+	return err
+}
+
+// rivalPatience is how long another controller has to fill its caches.
+const rivalPatience = 15 * time.Second
+
+// withRival measures another controller on the same objects: its command runs in a shell with the administrator's
+// KUBECONFIG, after the Deployments have got its annotation.
+func (b *bench) withRival(ctx context.Context, res *watcherResult) (err error) {
+	key, value, _ := strings.Cut(b.rivalAnnotation, "=")
+	err = each(ctx, b.workers, nameList("app", res.Watchers), func(ctx context.Context, name string) error {
+		body := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, key, strings.ReplaceAll(value, "NAME", name))
+		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: watchedNamespace, Name: name}}
+		return b.admin.Patch(ctx, d, client.RawPatch(client.Merge.Type(), body))
+	})
+	if err != nil {
+		return fmt.Errorf("annotating the Deployments: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, "sh", "-c", b.rival)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+b.adminKubeconfig)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	log, err := os.Create(filepath.Join(b.dir, "rival.log"))
+	if err != nil {
+		return fmt.Errorf("starting the rival: %w", err)
+	}
+	defer func() { _ = log.Close() }()
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("starting the rival: %w", err)
+	}
+	defer func() {
+		err = errors.Join(err, syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM))
+		_ = cmd.Wait() // it was told to end
+	}()
+	select {
+	case <-time.After(rivalPatience):
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for the rival: %w", ctx.Err())
+	}
+	times, err := b.times(ctx, res.Watchers, b.touch, func() error { return nil })
+	res.Rival = &times
+	return err
+}
