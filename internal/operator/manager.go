@@ -17,7 +17,6 @@ limitations under the License.
 package operator
 
 import (
-	"context"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime"
