@@ -234,7 +234,6 @@ func forge(k *kind, owner, o client.Object) {
 	}
 	o.SetAnnotations(map[string]string{
 		names.AnnotationOwner: k.controller() + "/" + path, names.AnnotationPodSelector: "app=forged",
-		names.AnnotationRestartStatus: `{"uid":"` + string(owner.GetUID()) + `"}`,
 	})
 	o.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(owner, k.gvk)})
 }
