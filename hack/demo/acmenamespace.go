@@ -275,7 +275,7 @@ func acmeNamespaceTour(s *sample, t tools) (*tour, error) {
 				why:   "As the platform's administrator, promote the namespace: a larger quota, stricter guardrails.",
 				parts: t.as(t.admin, "patch acmenamespace "+name, "--type=merge", promote),
 			}, {
-				why:   "Delete it. In production the namespace is kept, and a new " + name + " takes it up again.",
+				why:   "Delete it. In production the namespace is kept, and a new " + name + " adopts it again.",
 				parts: t.as(t.admin, "delete acmenamespace "+name),
 			},
 		},

@@ -240,7 +240,7 @@ func (r *run) verifyAdmin(context.Context) (engine.Outcome, error) {
 	user := r.Obj.Spec.AdminUsername
 	switch {
 	case r.Directory == nil:
-		return engine.Done().Saying("no identity provider is configured; the name is taken as it is"), nil
+		return engine.Done().Saying("no identity provider is configured; the name is not verified"), nil
 	case tenancy.IsServiceAccount(user):
 		return engine.Done().Saying("a service account; no identity provider knows those"), nil
 	case verified(r.Obj):
