@@ -302,7 +302,8 @@ func (r *run) asked(ctx context.Context, d decision) (*v1alpha1.RunNow, error) {
 func (r *run) tell(d decision, failed []string) {
 	missedRuns.Add(float64(d.missed))
 	if d.missed > 0 {
-		r.Event(corev1.EventTypeWarning, EventMissed, "Missed %d runs: they could not be started in time. spec.startingDeadline and spec.missedRuns say which are made up for", d.missed)
+		r.Event(corev1.EventTypeWarning, EventMissed, "Missed %d runs: they could not be started in time. "+
+			"spec.startingDeadline and spec.missedRuns say which are made up for", d.missed)
 	}
 	for _, slot := range d.skipped {
 		r.Event(corev1.EventTypeWarning, EventSkipped, "Skipped the slot %s because of other runs (concurrencyPolicy %s)",

@@ -123,7 +123,8 @@ func (s *secrets) values(ctx context.Context, namespace, name string, wanted ...
 		case !ok:
 			return nil, missing("the Secret %s has no key %s; add it, or name another one in source", name, w.key), nil
 		case len(value) > w.most:
-			return nil, &problem{string(sqldb.Invalid), fmt.Sprintf("the key %s of the Secret %s has more than %d KiB; shorten it", w.key, name, w.most>>10)}, nil
+			return nil, &problem{string(sqldb.Invalid), fmt.Sprintf("the key %s of the Secret %s has more than %d KiB; shorten it",
+				w.key, name, w.most>>10)}, nil
 		}
 		values[i] = value
 	}

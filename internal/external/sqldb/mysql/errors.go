@@ -74,7 +74,8 @@ func (d *database) Explain(err error) *sqldb.Error {
 	case errors.Is(err, gomysql.ErrNoTLS):
 		return &sqldb.Error{Reason: sqldb.Insecure, Message: "the server offers no TLS; source.tls.mode Disable turns encryption off"}
 	case errors.Is(err, gomysql.ErrCleartextPassword), errors.Is(err, gomysql.ErrOldPassword), errors.Is(err, gomysql.ErrUnknownPlugin):
-		return &sqldb.Error{Reason: sqldb.LoginRefused, Message: "the server asks for a way of logging in that is not supported; give the user another one in the server"}
+		return &sqldb.Error{Reason: sqldb.LoginRefused, Message: "the server asks for a way of logging in that is not supported; " +
+			"give the user another one in the server"}
 	case errors.As(err, new(*gomysql.MySQLError)):
 		return explainLogin(err)
 	default:

@@ -85,7 +85,8 @@ func (d *database) Explain(err error) *sqldb.Error {
 	case errors.As(err, new(*pgconn.PgError)):
 		return explainLogin(err)
 	case strings.Contains(err.Error(), "require_auth check failed"):
-		return &sqldb.Error{Reason: sqldb.LoginRefused, Message: "the server wants the password in clear text, which is not sent without TLS; turn TLS on in source.tls, or give the user another way to log in"}
+		return &sqldb.Error{Reason: sqldb.LoginRefused, Message: "the server wants the password in clear text, which is not sent without TLS; " +
+			"turn TLS on in source.tls, or give the user another way to log in"}
 	case strings.Contains(err.Error(), "server refused TLS connection"):
 		return &sqldb.Error{Reason: sqldb.Insecure, Message: "the server offers no TLS; source.tls.mode Disable turns encryption off"}
 	default:
