@@ -221,7 +221,7 @@ func judge(user string, known, answered bool, err error) engine.Outcome {
 	switch {
 	case err != nil:
 		return engine.Uncertain(askAgain, tenancy.ReasonIdentityUnreachable,
-			"the identity provider could not be asked; the namespace is provided, and the question is asked again")
+			"the identity provider could not be asked; the namespace is provided, and the question is asked again. The operator's log says why")
 	case !answered:
 		return engine.Wait(askAgain, tenancy.ReasonIdentityPending, "waiting for the identity provider to say whether it knows the user")
 	case !known:

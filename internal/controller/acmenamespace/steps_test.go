@@ -30,7 +30,7 @@ import (
 )
 
 func TestJudge(t *testing.T) {
-	const unanswered = "the identity provider could not be asked; the namespace is provided, and the question is asked again"
+	const unanswered = "the identity provider could not be asked; the namespace is provided, and the question is asked again. The operator's log says why"
 	for _, tc := range []struct {
 		reason          string
 		known, answered bool
