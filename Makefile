@@ -47,10 +47,10 @@ LDFLAGS := -s -w -X main.version=v$(VERSION)
 help: ## Show this help
 	@awk 'BEGIN { FS = ":.*## " } \
 		/^##@ / { printf "\n\033[1m%s\033[0m\n", substr($$0, 5) } \
-		/^[a-z][a-z0-9-]*:.*## / { printf "  \033[36m%-16s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+		/^[a-z][a-z0-9-]*:.*## / { printf "  \033[36m%-17s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@printf '\n\033[1mVariables\033[0m (make TARGET NAME=VALUE)\n'
-	@awk '/^[A-Z_]+ \?=.*# / { split($$0, a, / *\?= */); i = index($$0, "# "); v = a[2]; sub(/# .*/, "", v); \
-		printf "  \033[36m%-16s\033[0m %s%s\n", a[1], substr($$0, i + 2), (v == "" || v ~ /\$$/) ? "" : " (" v ")" }' $(MAKEFILE_LIST)
+	@awk '/^[A-Z0-9_]+ \?=.*# / { split($$0, a, / *\?= */); i = index($$0, "# "); v = a[2]; sub(/# .*/, "", v); \
+		printf "  \033[36m%-17s\033[0m %s%s\n", a[1], substr($$0, i + 2), (v == "" || v ~ /\$$/) ? "" : " (" v ")" }' $(MAKEFILE_LIST)
 
 ##@ Develop
 

@@ -57,7 +57,7 @@ func toAcmeNamespace(o *unstructured.Unstructured) (*v1alpha1.AcmeNamespace, err
 	return n, nil
 }
 
-// acmeNamespaceFacts show the Namespace and its guard rails.
+// acmeNamespaceFacts show the Namespace and its guardrails.
 func acmeNamespaceFacts(ctx context.Context, c client.Reader, o *unstructured.Unstructured) ([]fact, error) {
 	n, err := toAcmeNamespace(o)
 	if err != nil {
@@ -272,10 +272,10 @@ func acmeNamespaceTour(s *sample, t tools) (*tour, error) {
 					t.as(t.admin, "apply -f -")...),
 				refused: second,
 			}, {
-				why:   "As the platform's administrator, promote the namespace: a larger quota, stricter guard rails.",
+				why:   "As the platform's administrator, promote the namespace: a larger quota, stricter guardrails.",
 				parts: t.as(t.admin, "patch acmenamespace "+name, "--type=merge", promote),
 			}, {
-				why:   "Delete it. In production the namespace is kept, and a new " + name + " takes it up again.",
+				why:   "Delete it. In production the namespace is kept, and a new " + name + " adopts it again.",
 				parts: t.as(t.admin, "delete acmenamespace "+name),
 			},
 		},

@@ -101,7 +101,7 @@ func NewChild[L any, PL liveObject[L], A applyConfiguration[A]](intent A, extrac
 	return c
 }
 
-// OrAdopt allows, when ok, to take over an object of the wanted name that is not ours.
+// OrAdopt allows, when ok, to adopt an object of the wanted name that is not ours.
 func (c Child) OrAdopt(ok bool) Child {
 	c.adopt = ok
 	return c

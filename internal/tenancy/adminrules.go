@@ -28,9 +28,9 @@ var (
 )
 
 // AdminRules are what the administrator of a namespace may do unless the tier is overridden: everything
-// that a team needs to run its work, and nothing that would undo the guard rails. There is no wildcard,
+// that a team needs to run its work, and nothing that would undo the guardrails. There is no wildcard,
 // because a wildcard holds the verbs bind, escalate and impersonate and the Namespace itself, and no
-// write on guard rails or on Endpoints and EndpointSlices (CVE-2021-25740).
+// write on guardrails or on Endpoints and EndpointSlices (CVE-2021-25740).
 func AdminRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		rule("", full, "configmaps", "persistentvolumeclaims", "pods", "replicationcontrollers", "secrets", "serviceaccounts", "services"),

@@ -36,7 +36,7 @@ type Grant struct {
 	Tier Tier
 	// Hard are the hard limits of its namespace.
 	Hard corev1.ResourceList
-	// Adopts tells that the Namespace exists without being owned, and is taken over.
+	// Adopts tells that the Namespace exists without being owned, and is adopted.
 	Adopts bool
 }
 
@@ -68,8 +68,8 @@ func Admit(ctx context.Context, c client.Reader, n *v1alpha1.AcmeNamespace, rese
 	return a, err
 }
 
-// admitName judges whether the AcmeNamespace may have its Namespace, and tells whether it has to take it
-// over.
+// admitName judges whether the AcmeNamespace may have its Namespace, and tells whether it has to
+// adopt it.
 func admitName(ctx context.Context, c client.Reader, n *v1alpha1.AcmeNamespace, owned func(client.Object) bool) (bool, Refusal, error) {
 	live, err := readNamespace(ctx, c, n.Spec.NamespaceName)
 	if err != nil {

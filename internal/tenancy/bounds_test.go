@@ -147,11 +147,11 @@ func TestInsecurePods(t *testing.T) {
 	}{
 		{"nothing there", "restricted", nil, ""},
 		{"a plain pod", "baseline", []corev1.Pod{plain}, ""},
-		{"a plain pod under restricted", "restricted", []corev1.Pod{plain}, "1 pod(s) violate the Pod Security level restricted (plain); they continue to run, and cannot be started again"},
-		{"a privileged pod", "baseline", []corev1.Pod{plain, privileged}, "1 pod(s) violate the Pod Security level baseline (root); they continue to run, and cannot be started again"},
+		{"a plain pod under restricted", "restricted", []corev1.Pod{plain}, "1 pod(s) violate the Pod Security level restricted (plain); they continue to run, but cannot be started again; adapt them, or choose another tier"},
+		{"a privileged pod", "baseline", []corev1.Pod{plain, privileged}, "1 pod(s) violate the Pod Security level baseline (root); they continue to run, but cannot be started again; adapt them, or choose another tier"},
 		{"anything goes", "privileged", []corev1.Pod{privileged}, ""},
 		{"those that have ended", "baseline", []corev1.Pod{pod("a", &yes, corev1.PodSucceeded), pod("b", &yes, corev1.PodFailed)}, ""},
-		{"many", "baseline", many, "7 pod(s) violate the Pod Security level baseline (p0, p1, p2, p3, p4, …); they continue to run, and cannot be started again"},
+		{"many", "baseline", many, "7 pod(s) violate the Pod Security level baseline (p0, p1, p2, p3, p4, …); they continue to run, but cannot be started again; adapt them, or choose another tier"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			if got, err := tenancy.InsecurePods(tc.level, tc.pods); err != nil || got != tc.want {

@@ -127,7 +127,7 @@ func Claim(me *v1alpha1.AcmeNamespace, live *corev1.Namespace, owned bool, other
 		return Refusal{}
 	}
 	return Refusal{ReasonNameTaken, fmt.Sprintf(
-		"the Namespace %q exists and no AcmeNamespace owns it; choose another name, or set spec.adopt to true to take it over",
+		"the Namespace %q exists and no AcmeNamespace owns it; choose another name, or set spec.adopt to true to adopt it",
 		me.Spec.NamespaceName)}
 }
 

@@ -182,7 +182,7 @@ func TestClaim(t *testing.T) {
 			case "":
 			case "nobody":
 				want = tenancy.Refusal{Reason: "NameTaken", Message: `the Namespace "app-y" exists and no AcmeNamespace owns it; ` +
-					"choose another name, or set spec.adopt to true to take it over"}
+					"choose another name, or set spec.adopt to true to adopt it"}
 			default:
 				want = tenancy.Refusal{Reason: "NameTaken", Message: `namespaceName "app-y" belongs to the AcmeNamespace ` + tc.by + "; choose another name"}
 			}

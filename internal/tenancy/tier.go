@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package tenancy holds the rules of namespaces with guard rails that the controller and the webhook
+// Package tenancy holds the rules of namespaces with guardrails that the controller and the webhook
 // share: what a tier means, which names are protected, who may have a Namespace. It is pure.
 package tenancy
 
@@ -150,7 +150,7 @@ func (t Tier) With(o v1alpha1.DeploymentTierSpec) (Tier, error) {
 }
 
 // check finds what would make a tier's children be refused by the API server, or let an administrator
-// undo the guard rails.
+// undo the guardrails.
 func (t Tier) check() error {
 	if err := CheckQuota("quota", t.Quota); err != nil {
 		return err
@@ -206,7 +206,7 @@ func (t Tier) checkLimits() error {
 // guardRails are the resources that an administrator may only read.
 var guardRails = []string{"namespaces", "resourcequotas", "limitranges", "networkpolicies"}
 
-// checkRule refuses a rule that would let an administrator undo the guard rails.
+// checkRule refuses a rule that would let an administrator undo the guardrails.
 func checkRule(r rbacv1.PolicyRule) error {
 	for _, list := range [][]string{r.Verbs, r.APIGroups, r.Resources} {
 		if slices.ContainsFunc(list, func(s string) bool { return strings.Contains(s, "*") }) {
@@ -222,7 +222,7 @@ func checkRule(r rbacv1.PolicyRule) error {
 		}
 		for _, res := range r.Resources {
 			if base, _, _ := strings.Cut(res, "/"); slices.Contains(guardRails, base) {
-				return fmt.Errorf("adminRules: the verb %s on %s is refused: it is a guard rail", v, res)
+				return fmt.Errorf("adminRules: the verb %s on %s is refused: it is a guardrail", v, res)
 			}
 		}
 	}

@@ -59,7 +59,8 @@ func InsecurePods(level v1alpha1.PodSecurityLevel, pods []corev1.Pod) (string, e
 	if len(insecure) > maxNamed {
 		named += ", …"
 	}
-	return fmt.Sprintf("%d pod(s) violate the Pod Security level %s (%s); they continue to run, and cannot be started again",
+	return fmt.Sprintf("%d pod(s) violate the Pod Security level %s (%s); they continue to run, but cannot be started again; "+
+		"adapt them, or choose another tier",
 		len(insecure), level, named), nil
 }
 
@@ -69,7 +70,8 @@ func QuotaExceeded(hard, used corev1.ResourceList) []string {
 	for _, name := range slices.Sorted(maps.Keys(hard)) {
 		limit, u := hard[name], used[name]
 		if u.Cmp(limit) > 0 {
-			all = append(all, fmt.Sprintf("%s: the limit is %s and %s is in use; nothing is stopped, and nothing more can be started", name, &limit, &u))
+			all = append(all, fmt.Sprintf("%s: the limit is %s and %s is in use; nothing is stopped, but nothing more can be started; "+
+				"free some, or raise spec.quota", name, &limit, &u))
 		}
 	}
 	return all

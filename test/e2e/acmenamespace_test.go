@@ -85,7 +85,7 @@ var _ = withOperator("AcmeNamespace", func() {
 		say("%s logged in, runs a pod under the restricted rules, and the pod says %q", teamAdmin, out)
 	}, NodeTimeout(3*soon))
 
-	It("does not let the administrator out, nor undo the guard rails", func(ctx SpecContext) {
+	It("does not let the administrator out, nor undo the guardrails", func(ctx SpecContext) {
 		checkCannotCreate(ctx, sam)
 		checkCannotUndo(ctx, sam)
 	}, NodeTimeout(soon))
@@ -149,7 +149,7 @@ func checkCannotCreate(ctx context.Context, sam client.Client) {
 	}
 }
 
-// checkCannotUndo expects that guard rails stay what they are.
+// checkCannotUndo expects that guardrails stay what they are.
 func checkCannotUndo(ctx context.Context, sam client.Client) {
 	GinkgoHelper()
 	lists := []client.ObjectList{&corev1.ResourceQuotaList{}, &corev1.LimitRangeList{}, &networkingv1.NetworkPolicyList{}}

@@ -49,7 +49,7 @@ type TierName string
 const (
 	// TierDev is for development: small quota, permissive network.
 	TierDev TierName = "dev"
-	// TierStg is for staging: the guard rails of production at a smaller size.
+	// TierStg is for staging: the guardrails of production at a smaller size.
 	TierStg TierName = "stg"
 	// TierProd is for production.
 	TierProd TierName = "prod"

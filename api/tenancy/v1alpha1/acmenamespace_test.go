@@ -49,7 +49,7 @@ const (
 	noSpace    = "must not begin or end with white space or hold control characters, line separators or marks of direction"
 	systemUser = "system: names belong to Kubernetes; give a user of your identity provider, or system:serviceaccount:NAMESPACE:NAME"
 	systemTeam = "system: groups belong to Kubernetes; give groups of your identity provider, or system:serviceaccounts:NAMESPACE"
-	ourKey     = "keys of *kubernetes.io, *k8s.io and *acme.com and the key admin are reserved: guard rails depend on them; use a prefix of your own"
+	ourKey     = "keys of *kubernetes.io, *k8s.io and *acme.com and the key admin are reserved: guardrails depend on them; use a prefix of your own"
 	noKey      = "every key must be a label key: an optional DNS prefix and '/', then at most 63 letters, digits, '-', '_' or '.'"
 	noValue    = "every value must be a label value: at most 63 letters, digits, '-', '_' or '.', beginning and ending with a letter or digit"
 )

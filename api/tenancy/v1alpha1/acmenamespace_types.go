@@ -40,9 +40,9 @@ const (
 type Phase string
 
 const (
-	// PhaseCreationInProgress lasts until the namespace and all its guard rails exist.
+	// PhaseCreationInProgress lasts until the namespace and all its guardrails exist.
 	PhaseCreationInProgress Phase = "CreationInProgress"
-	// PhaseCreated means that the namespace exists with all its guard rails.
+	// PhaseCreated means that the namespace exists with all its guardrails.
 	PhaseCreated Phase = "Created"
 	// PhaseTerminating means that the AcmeNamespace is being deleted.
 	PhaseTerminating Phase = "Terminating"
@@ -88,7 +88,7 @@ type AcmeNamespaceSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=3,displayName="Admin groups",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	AdminGroups []string `json:"adminGroups,omitempty"`
 
-	// deploymentTier decides how much the namespace may use and how strong its guard rails are: dev
+	// deploymentTier decides how much the namespace may use and how strong its guardrails are: dev
 	// (default), stg or prod. It may be changed at any time. What a tier means is built in and can be
 	// overridden by a DeploymentTier object of the same name.
 	// +optional
@@ -104,7 +104,7 @@ type AcmeNamespaceSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=5,displayName="Deletion policy",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Delete","urn:alm:descriptor:com.tectonic.ui:select:Retain"}
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 
-	// adopt allows the operator to take over a Namespace that exists already and that no other
+	// adopt allows the operator to adopt a Namespace that exists already and that no other
 	// AcmeNamespace owns. Default false: an existing Namespace is left alone and this object waits
 	// with the reason NameTaken.
 	// +optional
@@ -124,7 +124,7 @@ type AcmeNamespaceSpec struct {
 	// configuration reserves because other software of the cluster relies on them.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
-	// +kubebuilder:validation:XValidation:rule="self.all(k, k != 'admin' && !k.matches('^([^/]*[.])?(kubernetes[.]io|k8s[.]io|acme[.]com)/'))",message="keys of *kubernetes.io, *k8s.io and *acme.com and the key admin are reserved: guard rails depend on them; use a prefix of your own"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k != 'admin' && !k.matches('^([^/]*[.])?(kubernetes[.]io|k8s[.]io|acme[.]com)/'))",message="keys of *kubernetes.io, *k8s.io and *acme.com and the key admin are reserved: guardrails depend on them; use a prefix of your own"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.qualifiedName().validate(k).hasValue())",message="every key must be a label key: an optional DNS prefix and '/', then at most 63 letters, digits, '-', '_' or '.'"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, self[k].matches('^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$'))",message="every value must be a label value: at most 63 letters, digits, '-', '_' or '.', beginning and ending with a letter or digit"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=8,displayName="Labels of the namespace",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
@@ -205,7 +205,7 @@ type Findings struct {
 	Items []string `json:"items,omitempty"`
 }
 
-// AcmeNamespace asks for a namespace with guard rails: a quota, default limits for containers, a role
+// AcmeNamespace asks for a namespace with guardrails: a quota, default limits for containers, a role
 // for its administrator that cannot undo them, a Pod Security level and a network policy.
 //
 // Deleting it deletes the Namespace with everything in it, or keeps it (spec.deletionPolicy).

@@ -120,7 +120,7 @@ type DeploymentTierSpec struct {
 	// +optional
 	Network *NetworkRules `json:"network,omitempty"`
 	// adminRules are what the administrator of a namespace may do. They replace the built-in rules as
-	// a whole. Rules that would let the administrator undo the guard rails are refused: wildcards,
+	// a whole. Rules that would let the administrator undo the guardrails are refused: wildcards,
 	// the verbs bind, escalate and impersonate, and any write on namespaces, resourcequotas,
 	// limitranges and networkpolicies.
 	// +optional
@@ -133,8 +133,8 @@ type DeploymentTierSpec struct {
 // AdminRule is one rule of the administrator's role: the verbs that are allowed on resources of API
 // groups.
 // +kubebuilder:validation:XValidation:rule="!('*' in self.verbs) && !('*' in self.apiGroups) && !self.resources.exists(r, r.contains('*'))",message="wildcards are refused: name the verbs, API groups and resources"
-// +kubebuilder:validation:XValidation:rule="!self.verbs.exists(v, v in ['bind', 'escalate', 'impersonate'])",message="the verbs bind, escalate and impersonate are refused: they would let the administrator undo the guard rails"
-// +kubebuilder:validation:XValidation:rule="self.verbs.all(v, v in ['get', 'list', 'watch']) || !self.resources.exists(r, r.matches('^(namespaces|resourcequotas|limitranges|networkpolicies)(/|$)'))",message="namespaces, resourcequotas, limitranges and networkpolicies are guard rails: only get, list and watch may be allowed on them"
+// +kubebuilder:validation:XValidation:rule="!self.verbs.exists(v, v in ['bind', 'escalate', 'impersonate'])",message="the verbs bind, escalate and impersonate are refused: they would let the administrator undo the guardrails"
+// +kubebuilder:validation:XValidation:rule="self.verbs.all(v, v in ['get', 'list', 'watch']) || !self.resources.exists(r, r.matches('^(namespaces|resourcequotas|limitranges|networkpolicies)(/|$)'))",message="namespaces, resourcequotas, limitranges and networkpolicies are guardrails: only get, list and watch may be allowed on them"
 type AdminRule struct {
 	// apiGroups are the API groups; "" is the core group.
 	// +required

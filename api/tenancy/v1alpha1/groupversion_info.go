@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package v1alpha1 is the API group tenancy.acme.com: namespaces with guard rails, and the tiers
+// Package v1alpha1 is the API group tenancy.acme.com: namespaces with guardrails, and the tiers
 // that decide how strong those are.
 //
 // +kubebuilder:object:generate=true

@@ -14,11 +14,11 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package acmenamespace reconciles AcmeNamespaces: for each it makes a Namespace with guard rails (a
+// Package acmenamespace reconciles AcmeNamespaces: for each it makes a Namespace with guardrails (a
 // ResourceQuota, a LimitRange, a NetworkPolicy, and a Role with its RoleBinding for the administrator).
 //
 // It owns the Namespace by marks, not by an owner reference, so that nothing but the finalizer ever deletes it; in it, what
-// is named like a guard rail is one. It never takes over a Namespace of another AcmeNamespace, never touches
+// is named like a guardrail is one. It never adopts a Namespace of another AcmeNamespace, never touches
 // what tenants put into their Namespaces, and asks no one but the configured identity provider and
 // billing.
 package acmenamespace
@@ -51,7 +51,7 @@ const (
 	Admitted = "Admitted"
 	// AdminVerified: the identity provider knows the administrator. Unknown when it could not be asked.
 	AdminVerified = "AdminVerified"
-	// Composed: the Namespace and all its guard rails are as wanted.
+	// Composed: the Namespace and all its guardrails are as wanted.
 	Composed = "Composed"
 	// Protected: the admission policy is in force that keeps guardrails and marks from being changed. Ready does not
 	// follow it.
@@ -221,7 +221,7 @@ func judge(user string, known, answered bool, err error) engine.Outcome {
 	switch {
 	case err != nil:
 		return engine.Uncertain(askAgain, tenancy.ReasonIdentityUnreachable,
-			"the identity provider could not be asked; the namespace is provided, and the question is asked again")
+			"the identity provider could not be asked; the namespace is provided, and the question is asked again. The operator's log says why")
 	case !answered:
 		return engine.Wait(askAgain, tenancy.ReasonIdentityPending, "waiting for the identity provider to say whether it knows the user")
 	case !known:
@@ -240,7 +240,7 @@ func (r *run) verifyAdmin(context.Context) (engine.Outcome, error) {
 	user := r.Obj.Spec.AdminUsername
 	switch {
 	case r.Directory == nil:
-		return engine.Done().Saying("no identity provider is configured; the name is taken as it is"), nil
+		return engine.Done().Saying("no identity provider is configured; the name is not verified"), nil
 	case tenancy.IsServiceAccount(user):
 		return engine.Done().Saying("a service account; no identity provider knows those"), nil
 	case verified(r.Obj):

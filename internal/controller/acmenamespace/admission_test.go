@@ -93,7 +93,7 @@ var _ = Describe("While the webhook is away, an AcmeNamespace", Ordered, Continu
 			Create(n)
 			Eventually(Ready(n)).Should(Equal("False NameTaken"))
 			Expect(Message(n, "Admitted")).To(Equal(`the Namespace "app-existing" exists and no AcmeNamespace owns it; ` +
-				"choose another name, or set spec.adopt to true to take it over"))
+				"choose another name, or set spec.adopt to true to adopt it"))
 			Expect(n.Status.NamespaceUID).To(BeEmpty())
 			untouched := ns.ResourceVersion
 			Expect(Reload(ns)).To(Succeed())
@@ -105,7 +105,7 @@ var _ = Describe("While the webhook is away, an AcmeNamespace", Ordered, Continu
 			Expect(namespaceOf(n).Labels).To(And(HaveKeyWithValue("theirs", "yes"), HaveKeyWithValue("admin", "sam")))
 		})
 
-		It("takes over with the namespace what bears the names of the guard rails", func() {
+		It("takes over with the namespace what bears the names of the guardrails", func() {
 			Create(bareNamespace("app-furnished"))
 			for _, o := range []client.Object{
 				&corev1.LimitRange{
@@ -250,7 +250,7 @@ var _ = Describe("While the webhook is away, an AcmeNamespace", Ordered, Continu
 			}})
 			withoutRules("deploymenttiers.tenancy.acme.com", tier)
 			Eventually(Ready(n)).Should(Equal("False TierInvalid"))
-			Expect(Message(n, "Admitted")).To(Equal("the DeploymentTier stg is malformed: adminRules: the verb delete on resourcequotas is refused: it is a guard rail"))
+			Expect(Message(n, "Admitted")).To(Equal("the DeploymentTier stg is malformed: adminRules: the verb delete on resourcequotas is refused: it is a guardrail"))
 		})
 	})
 })

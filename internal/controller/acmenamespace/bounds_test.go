@@ -165,7 +165,7 @@ var _ = Describe("A tier bounds", Ordered, ContinueOnFailure, func() {
 		loose.Spec.SecurityContext, loose.Spec.Containers[0].SecurityContext = nil, nil
 		Create(loose)
 		Change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.DeploymentTier = "stg" })
-		const insecure = "1 pod(s) violate the Pod Security level restricted (loose); they continue to run, and cannot be started again"
+		const insecure = "1 pod(s) violate the Pod Security level restricted (loose); they continue to run, but cannot be started again; adapt them, or choose another tier"
 		Eventually(Ready(n)).Should(Equal("True TierViolated"))
 		Expect(Message(n, "Composed")).To(HaveSuffix(insecure))
 		Eventually(EventsOf(n)).Should(ContainElement(And(ContainSubstring("TierViolated"), ContainSubstring(insecure))))
@@ -184,7 +184,7 @@ var _ = Describe("A tier bounds", Ordered, ContinueOnFailure, func() {
 		Eventually(func() bool { _ = Reload(n); return n.Status.Quota != nil && n.Status.Quota.Used.Pods().Value() == 1 }).Should(BeTrue())
 		Change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.Quota = amounts("pods", "0") })
 		Eventually(Ready(n)).Should(Equal("True TierViolated"))
-		Expect(Message(n, "Composed")).To(HaveSuffix("pods: the limit is 0 and 1 is in use; nothing is stopped, and nothing more can be started"))
+		Expect(Message(n, "Composed")).To(HaveSuffix("pods: the limit is 0 and 1 is in use; nothing is stopped, but nothing more can be started; free some, or raise spec.quota"))
 	})
 
 	It("labels that other software relies on are reserved by the configuration", func() {

@@ -109,7 +109,7 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 		}
 	})
 
-	It("leaves guard rails that do not bind an AcmeNamespace of the same name and another tier", func() {
+	It("leaves guardrails that do not bind an AcmeNamespace of the same name and another tier", func() {
 		tier := tierObject("stg", v1alpha1.DeploymentTierSpec{Network: &v1alpha1.NetworkRules{Isolation: v1alpha1.IsolationNone}})
 		Create(tier)
 		DeferCleanup(func() { Remove(tier) })

@@ -88,7 +88,7 @@ var _ = Describe("The administrator of a namespace", Ordered, ContinueOnFailure,
 		Eventually(func() error { return sam.List(ctx, &corev1.PodList{}, client.InNamespace(own)) }).Should(Succeed())
 	})
 
-	It("may do what a team needs, and nothing that undoes the guard rails", func() {
+	It("may do what a team needs, and nothing that undoes the guardrails", func() {
 		questions := matrix()
 		Expect(len(questions)).To(BeNumerically(">", 200))
 		var wrong []string

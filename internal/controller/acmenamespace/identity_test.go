@@ -140,7 +140,7 @@ func newDirectory() *directory {
 	return d
 }
 
-const unanswered = "the identity provider could not be asked; the namespace is provided, and the question is asked again"
+const unanswered = "the identity provider could not be asked; the namespace is provided, and the question is asked again. The operator's log says why"
 
 func asked(user string) func(*v1alpha1.AcmeNamespaceSpec) {
 	return func(s *v1alpha1.AcmeNamespaceSpec) { s.AdminUsername = user }

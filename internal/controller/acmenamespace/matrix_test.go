@@ -73,7 +73,7 @@ func matrix() []access {
 		block(true, own, []string{"create"}, "", "pods/exec", "pods/attach", "pods/portforward", "pods/eviction"),
 		block(true, own, []string{"get"}, "", "pods/log"),
 		block(true, own, []string{"patch"}, "apps", "deployments/scale"),
-		// It sees its guard rails and cannot change them.
+		// It sees its guardrails and cannot change them.
 		block(true, own, reads, "", "resourcequotas", "limitranges", "namespaces", "events", "endpoints"),
 		block(true, own, reads, "networking.k8s.io", "networkpolicies"),
 		block(false, own, writes, "", "resourcequotas", "limitranges", "namespaces", "endpoints"),

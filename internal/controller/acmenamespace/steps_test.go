@@ -30,7 +30,7 @@ import (
 )
 
 func TestJudge(t *testing.T) {
-	const unanswered = "the identity provider could not be asked; the namespace is provided, and the question is asked again"
+	const unanswered = "the identity provider could not be asked; the namespace is provided, and the question is asked again. The operator's log says why"
 	for _, tc := range []struct {
 		reason          string
 		known, answered bool
@@ -61,7 +61,7 @@ func TestVerifyAdminWithoutAQuestion(t *testing.T) {
 		before       []metav1.Condition
 		want         string
 	}{
-		{"none is configured", "sam", nil, nil, "no identity provider is configured; the name is taken as it is"},
+		{"none is configured", "sam", nil, nil, "no identity provider is configured; the name is not verified"},
 		{"a service account", "system:serviceaccount:ci:deployer", refusing{}, nil, "a service account; no identity provider knows those"},
 		{
 			"it has said so for this version of the spec", "sam",
@@ -91,7 +91,7 @@ func TestMayReuseAnswer(t *testing.T) {
 		want       bool
 	}{
 		{"it has said so for this version of the spec", "True", 3, knownUser, true},
-		{"none was configured before", "True", 3, "no identity provider is configured; the name is taken as it is", false},
+		{"none was configured before", "True", 3, "no identity provider is configured; the name is not verified", false},
 		{"it has said so for an earlier version", "True", 2, knownUser, false},
 		{"it did not answer for this version", "Unknown", 3, knownUser, false},
 		{"it did not know the user for this version", "False", 3, knownUser, false},

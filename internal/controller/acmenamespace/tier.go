@@ -14,13 +14,6 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package acmenamespace reconciles AcmeNamespaces: for each it makes a Namespace with guard rails (a
-// ResourceQuota, a LimitRange, a NetworkPolicy, and a Role with its RoleBinding for the administrator).
-//
-// It owns the Namespace by marks, not by an owner reference, so that nothing but the finalizer ever deletes it; in it, what
-// is named like a guard rail is one. It never takes over a Namespace of another AcmeNamespace, never touches
-// what tenants put into their Namespaces, and asks no one but the configured identity provider and
-// billing.
 package acmenamespace
 
 import (

@@ -151,7 +151,7 @@ func templates(o client.Object) func() int64 {
 func rerun(w *v1alpha1.ConfigWatcher) {
 	GinkgoHelper()
 	Change(w, func(w *v1alpha1.ConfigWatcher) {
-		w.Spec.Restart.MinInterval = at(time.Duration(w.Generation) * time.Nanosecond)
+		w.Spec.Restart.MinInterval = at(time.Duration(w.Generation) * time.Millisecond)
 	})
 	AwaitRun(w)
 }

@@ -297,7 +297,8 @@ func (r *run) asked(ctx context.Context, d decision) (*v1alpha1.RunNow, error) {
 func (r *run) tell(d decision, failed []string) {
 	missedRuns.Add(float64(d.missed))
 	if d.missed > 0 {
-		r.Event(corev1.EventTypeWarning, EventMissed, "Missed %d runs: they could not be started in time", d.missed)
+		r.Event(corev1.EventTypeWarning, EventMissed, "Missed %d runs: they could not be started in time. "+
+			"spec.startingDeadline and spec.missedRuns say which are made up for", d.missed)
 	}
 	for _, slot := range d.skipped {
 		r.Event(corev1.EventTypeWarning, EventSkipped, "Skipped the slot %s because of other runs (concurrencyPolicy %s)",
@@ -313,7 +314,8 @@ func (r *run) tell(d decision, failed []string) {
 		r.Event(corev1.EventTypeWarning, EventDropped, "The run by hand %q is dropped: %s", x.request, x.why)
 	}
 	for _, name := range failed {
-		r.Event(corev1.EventTypeWarning, EventFailed, "The run %s has failed: see its Job and pods", name)
+		r.Event(corev1.EventTypeWarning, EventFailed, "The run %s has failed. \"kubectl describe job %s -n %s\" and the logs of its pods show why",
+			name, name, r.Obj.Namespace)
 	}
 }
 
@@ -322,8 +324,8 @@ func (r *run) judge(context.Context) (engine.Outcome, error) {
 	success, failure := r.Obj.Status.LastSuccess, r.Obj.Status.LastFailure
 	switch {
 	case failure != nil && (success == nil || success.Before(failure)):
-		return engine.Wait(0, ReasonRunFailed, "the last run that ended has failed; the next one that succeeds mends this. "+
-			"See status.lastRun, and the Job's pods"), nil
+		return engine.Wait(0, ReasonRunFailed, "the last run that ended has failed; this clears after the next successful run. "+
+			"The event Failed names its Job, whose pods and logs show why"), nil
 	case success == nil:
 		return engine.Done().Saying("no run has ended yet"), nil
 	default:

@@ -149,7 +149,7 @@ func (r *run) end(ctx context.Context) (engine.Outcome, error) {
 	case len(running) == 0:
 		return engine.Done(), nil
 	case r.Obj.Spec.DeletionPolicy == v1alpha1.DeletionAwait:
-		return engine.Wait(0, ReasonRunsGoingOn, fmt.Sprintf("%d runs are going on, and deletionPolicy is Await; to stop them, "+
+		return engine.Wait(0, ReasonRunsGoingOn, fmt.Sprintf("%d runs are in progress, and deletionPolicy is Await; to stop them, "+
 			"set it to Stop or delete their Jobs", len(running))), nil
 	case !r.view.now.Before(deadline):
 		r.Log.Info("Gave up waiting for the pods of stopped runs; they go with their Jobs", "runs", len(running))

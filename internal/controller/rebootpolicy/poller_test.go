@@ -176,15 +176,15 @@ func TestSecretsThatCannotBe(t *testing.T) {
 		change func(*v1alpha1.DatabaseSource)
 		want   string
 	}{
-		{"a long user", map[string][]byte{"username": long(1 << 10), "password": nil, "ca.crt": nil}, nil, "SourceInvalid the key username of the Secret db has more than 4 KiB"},
-		{"a long password", map[string][]byte{"username": nil, "password": long(1 << 10), "ca.crt": nil}, nil, "SourceInvalid the key password of the Secret db has more than 4 KiB"},
-		{"long authorities", map[string][]byte{"username": nil, "password": nil, "ca.crt": long(1 << 14)}, nil, "SourceInvalid the key ca.crt of the Secret db has more than 64 KiB"},
-		{"no user", map[string][]byte{"password": nil}, nil, "CredentialsMissing the Secret db has no key username"},
+		{"a long user", map[string][]byte{"username": long(1 << 10), "password": nil, "ca.crt": nil}, nil, "SourceInvalid the key username of the Secret db has more than 4 KiB; shorten it"},
+		{"a long password", map[string][]byte{"username": nil, "password": long(1 << 10), "ca.crt": nil}, nil, "SourceInvalid the key password of the Secret db has more than 4 KiB; shorten it"},
+		{"long authorities", map[string][]byte{"username": nil, "password": nil, "ca.crt": long(1 << 14)}, nil, "SourceInvalid the key ca.crt of the Secret db has more than 64 KiB; shorten it"},
+		{"no user", map[string][]byte{"password": nil}, nil, "CredentialsMissing the Secret db has no key username; add it, or name another one in source"},
 		{
 			"no key",
 			map[string][]byte{"username": nil},
 			func(s *v1alpha1.DatabaseSource) { s.CredentialsSecretRef.PasswordKey = "canary\nERROR" },
-			"CredentialsMissing no Secret can have the key that is given for the Secret db",
+			"CredentialsMissing no Secret can have the key that is given for the Secret db; correct it in source",
 		},
 	} {
 		store := &secretStore{version: "1", data: c.data}

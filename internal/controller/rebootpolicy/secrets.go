@@ -109,7 +109,7 @@ func (s *secrets) source(ctx context.Context, p *v1alpha1.RebootPolicy) (sqldb.S
 func (s *secrets) values(ctx context.Context, namespace, name string, wanted ...want) ([]string, *problem, error) {
 	all, err := s.get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, wanted)
 	if apierrors.IsNotFound(err) {
-		return nil, missing("the Secret %s does not exist", name), nil
+		return nil, missing("the Secret %s does not exist; create it, or name another one in source", name), nil
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading the Secret %s: %w", name, err)
@@ -119,11 +119,12 @@ func (s *secrets) values(ctx context.Context, namespace, name string, wanted ...
 		value, ok := all[w.key]
 		switch {
 		case len(validation.IsConfigMapKey(w.key)) > 0:
-			return nil, missing("no Secret can have the key that is given for the Secret %s", name), nil
+			return nil, missing("no Secret can have the key that is given for the Secret %s; correct it in source", name), nil
 		case !ok:
-			return nil, missing("the Secret %s has no key %s", name, w.key), nil
+			return nil, missing("the Secret %s has no key %s; add it, or name another one in source", name, w.key), nil
 		case len(value) > w.most:
-			return nil, &problem{string(sqldb.Invalid), fmt.Sprintf("the key %s of the Secret %s has more than %d KiB", w.key, name, w.most>>10)}, nil
+			return nil, &problem{string(sqldb.Invalid), fmt.Sprintf("the key %s of the Secret %s has more than %d KiB; shorten it",
+				w.key, name, w.most>>10)}, nil
 		}
 		values[i] = value
 	}

@@ -255,7 +255,7 @@ func templates(d *appsv1.Deployment) int64 {
 func rerun(p *v1alpha1.RebootPolicy) {
 	GinkgoHelper()
 	Change(p, func(p *v1alpha1.RebootPolicy) {
-		p.Spec.Restart.MinInterval = at(time.Duration(p.Generation) * time.Nanosecond)
+		p.Spec.Restart.MinInterval = at(time.Duration(p.Generation) * time.Millisecond)
 	})
 	AwaitRun(p)
 }

@@ -116,12 +116,12 @@ var _ = Describe("Trouble", Ordered, func() {
 		Remove(secret.DeepCopy())
 		p := Create(policy(ns, "p"))
 		Eventually(Ready(p)).Should(Equal("False CredentialsMissing"))
-		Expect(Message(p, "ValueRead")).To(Equal("the Secret db does not exist"))
+		Expect(Message(p, "ValueRead")).To(Equal("the Secret db does not exist; create it, or name another one in source"))
 		Expect(stalled(p)).To(BeTrue())
 		Expect(w.readsOf(ns)()).To(BeZero())
 
 		Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "db"}, StringData: map[string]string{"username": "app"}})
-		Eventually(func() string { _ = Reload(p); return Message(p, "ValueRead") }).Should(Equal("the Secret db has no key password"))
+		Eventually(func() string { _ = Reload(p); return Message(p, "ValueRead") }).Should(Equal("the Secret db has no key password; add it, or name another one in source"))
 		Change(secret, func(s *corev1.Secret) { s.Data["password"] = []byte("the-password") })
 		AwaitReady(p)
 
@@ -144,7 +144,7 @@ var _ = Describe("Trouble", Ordered, func() {
 			s.Source.TLS = &v1alpha1.SourceTLS{CASecretRef: &v1alpha1.CAReference{Name: "ca"}, ServerName: "db.acme.com"}
 		}))
 		Eventually(Ready(p)).Should(Equal("False CredentialsMissing"))
-		Expect(Message(p, "ValueRead")).To(Equal("the Secret ca does not exist"))
+		Expect(Message(p, "ValueRead")).To(Equal("the Secret ca does not exist; create it, or name another one in source"))
 		Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "ca"}, StringData: map[string]string{"ca.crt": "the authorities"}})
 		AwaitReady(p)
 		source, _ := w.asked(ns)

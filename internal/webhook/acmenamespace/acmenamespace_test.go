@@ -77,7 +77,7 @@ var _ = Describe("What cannot be had", func() {
 		Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "app-existing"}})
 		// The webhook answers from a cache, which follows within moments.
 		Eventually(func() error { return Admin.Create(ctx, team("existing"), client.DryRunAll) }).Should(refused("spec.namespaceName",
-			`the Namespace "app-existing" exists and no AcmeNamespace owns it; choose another name, or set spec.adopt to true to take it over`))
+			`the Namespace "app-existing" exists and no AcmeNamespace owns it; choose another name, or set spec.adopt to true to adopt it`))
 		n := created(team("existing", func(s *v1alpha1.AcmeNamespaceSpec) { s.Adopt = true }))
 
 		Expect(Admin.Create(ctx, team("second", inNamespace(n.Spec.NamespaceName), func(s *v1alpha1.AcmeNamespaceSpec) { s.Adopt = true }))).
@@ -204,12 +204,12 @@ var _ = Describe("Warnings", func() {
 		Expect(Admin.Status().Update(ctx, rq)).To(Succeed())
 		Eventually(func() *v1alpha1.QuotaStatus { _ = Reload(n); return n.Status.Quota }).ShouldNot(BeNil())
 		Expect(update(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.Quota = amounts("cpu", "2", "pods", "3") })).To(Succeed())
-		Expect(Warned.Take()).To(Equal([]string{"cpu: the limit is 2 and 4 is in use; nothing is stopped, and nothing more can be started"}))
+		Expect(Warned.Take()).To(Equal([]string{"cpu: the limit is 2 and 4 is in use; nothing is stopped, but nothing more can be started; free some, or raise spec.quota"}))
 	})
 })
 
 var _ = Describe("A change to a stricter tier", func() {
-	const insecure = "1 pod(s) violate the Pod Security level restricted (loose); they continue to run, and cannot be started again"
+	const insecure = "1 pod(s) violate the Pod Security level restricted (loose); they continue to run, but cannot be started again; adapt them, or choose another tier"
 	It("warns of the pods that the new one would reject", func() {
 		n := created(team("stricter"))
 		loose := pod(n.Spec.NamespaceName)

@@ -32,7 +32,7 @@ import (
 const (
 	checkLogin    = "the server refuses the login; check the user name and the password in source.credentialsSecretRef"
 	checkDatabase = "there is no such database, or the user has no right in it; check source.database"
-	checkPassword = "the server wants this user's password to be changed first"
+	checkPassword = "the server wants this user's password to be changed first; change it in the server and in source.credentialsSecretRef"
 	checkRights   = "the user may not read this; grant SELECT on the table, or EXECUTE on the function"
 	checkTable    = "there is no such table; check watch.table or watch.query"
 	checkQuery    = "check watch.where or watch.query"
@@ -44,7 +44,7 @@ var logins = map[uint16]string{
 	1045: checkLogin, 1698: checkLogin,
 	1130: "the server takes no logins from here; check the host of the user in the server",
 	1820: checkPassword, 1862: checkPassword,
-	3118: "the user is locked",
+	3118: "the user is locked; unlock it in the server, or give another one in source.credentialsSecretRef",
 }
 
 // statements are what a server says of a statement.
@@ -58,9 +58,9 @@ var statements = map[uint16]string{
 	1242: "a part of the statement gives more than one row; " + checkQuery,
 	1292: "a value cannot be converted; " + checkQuery,
 	1305: "there is no such function; " + checkQuery,
-	1365: "the statement divides by zero",
-	1644: "a function that the statement calls fails",
-	1690: "a number is out of range",
+	1365: "the statement divides by zero; " + checkQuery,
+	1644: "a function that the statement calls fails; check it, or watch.where or watch.query",
+	1690: "a number is out of range; " + checkQuery,
 	1792: "the statement writes, which is not allowed; use one that only reads",
 }
 
@@ -74,7 +74,8 @@ func (d *database) Explain(err error) *sqldb.Error {
 	case errors.Is(err, gomysql.ErrNoTLS):
 		return &sqldb.Error{Reason: sqldb.Insecure, Message: "the server offers no TLS; source.tls.mode Disable turns encryption off"}
 	case errors.Is(err, gomysql.ErrCleartextPassword), errors.Is(err, gomysql.ErrOldPassword), errors.Is(err, gomysql.ErrUnknownPlugin):
-		return &sqldb.Error{Reason: sqldb.LoginRefused, Message: "the server asks for a way of logging in that is not supported"}
+		return &sqldb.Error{Reason: sqldb.LoginRefused, Message: "the server asks for a way of logging in that is not supported; " +
+			"give the user another one in the server"}
 	case errors.As(err, new(*gomysql.MySQLError)):
 		return explainLogin(err)
 	default:
@@ -124,7 +125,7 @@ func explainStatement(number uint16) error {
 	}
 	message, ok := statements[number]
 	if !ok {
-		message = "the server refuses the statement"
+		message = "the server refuses the statement; run it as this user to see why, and " + checkQuery
 	}
 	return &sqldb.Error{Reason: sqldb.Refused, Message: withNumber(message, number)}
 }

@@ -39,7 +39,7 @@ var logins = map[string]sqldb.Error{
 	"28P01": {Reason: sqldb.LoginRefused, Message: "the server refuses the login; check the user name and the password in source.credentialsSecretRef"},
 	"3D000": {Reason: sqldb.LoginRefused, Message: "there is no such database; check source.database"},
 	"42501": {Reason: sqldb.LoginRefused, Message: "the user may not connect to this database; grant CONNECT, or check source.database"},
-	"53300": {Reason: sqldb.Unreachable, Message: "the server has no connection left"},
+	"53300": {Reason: sqldb.Unreachable, Message: "the server has no connection left; raise max_connections, or close what it does not need"},
 	"57P03": {Reason: sqldb.Unreachable, Message: "the server is starting or shutting down"},
 }
 
@@ -47,9 +47,9 @@ var logins = map[string]sqldb.Error{
 var statements = map[string]string{
 	"0A000": "the server does not support this; check watch.query",
 	"21000": "a part of the statement gives more than one row; check watch.where or watch.query",
-	"22003": "a number is out of range",
+	"22003": "a number is out of range; check the casts in watch.where or watch.query",
 	"22007": "a value is no date or time; check the casts in watch.where or watch.query",
-	"22012": "the statement divides by zero",
+	"22012": "the statement divides by zero; check watch.where or watch.query",
 	"22P02": "a value cannot be converted; check the casts in watch.where or watch.query",
 	"25006": "the statement writes, which is not allowed; use one that only reads",
 	"3F000": "there is no such schema; check watch.table or watch.query",
@@ -65,8 +65,8 @@ var statements = map[string]string{
 	"42883": "there is no such function, or no operator for these types; check watch.where or watch.query",
 	"42P01": "there is no such table; check watch.table or watch.query (names without a schema are looked for in public)",
 	"42P18": "the type of a value is unknown; add a cast to watch.query",
-	"54001": "the statement is too complex",
-	"P0001": "a function that the statement calls fails",
+	"54001": "the statement is too complex; simplify watch.where or watch.query",
+	"P0001": "a function that the statement calls fails; check it, or watch.where or watch.query",
 }
 
 // codes are SQLSTATEs. What else a server says instead of one is not repeated.
@@ -85,7 +85,8 @@ func (d *database) Explain(err error) *sqldb.Error {
 	case errors.As(err, new(*pgconn.PgError)):
 		return explainLogin(err)
 	case strings.Contains(err.Error(), "require_auth check failed"):
-		return &sqldb.Error{Reason: sqldb.LoginRefused, Message: "the server wants the password in clear text, which is not sent without TLS"}
+		return &sqldb.Error{Reason: sqldb.LoginRefused, Message: "the server wants the password in clear text, which is not sent without TLS; " +
+			"turn TLS on in source.tls, or give the user another way to log in"}
 	case strings.Contains(err.Error(), "server refused TLS connection"):
 		return &sqldb.Error{Reason: sqldb.Insecure, Message: "the server offers no TLS; source.tls.mode Disable turns encryption off"}
 	default:
@@ -141,7 +142,7 @@ func explainStatement(code string) error {
 	case class == "57", class == "53", class == "08":
 		return &sqldb.Error{Reason: sqldb.Unreachable, Message: withCode("the server broke off", code)}
 	case !known:
-		message = "the server refuses the statement"
+		message = "the server refuses the statement; run it as this user to see why, and check watch.where or watch.query"
 	}
 	return &sqldb.Error{Reason: sqldb.Refused, Message: withCode(message, code)}
 }
