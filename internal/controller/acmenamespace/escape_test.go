@@ -99,7 +99,7 @@ var _ = Describe("The administrator of a namespace", Ordered, ContinueOnFailure,
 					Namespace: q.namespace, Verb: q.verb, Group: q.group, Resource: resource, Subresource: sub,
 				},
 			}}
-			Expect(sam.Create(ctx, review)).To(Succeed())
+			Eventually(sam.Create).WithArguments(ctx, review).Should(Succeed())
 			if review.Status.Allowed != q.allowed {
 				wrong = append(wrong, fmt.Sprintf("%s: allowed is %v", q, review.Status.Allowed))
 			}
@@ -127,7 +127,7 @@ var _ = Describe("The administrator of a namespace", Ordered, ContinueOnFailure,
 					Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: app}, Spec: template},
 				}},
 			} {
-				Expect(sam.Create(ctx, o)).To(Succeed())
+				Eventually(sam.Create).WithArguments(ctx, o).Should(Succeed())
 				Expect(patch(sam, o, `{"metadata":{"labels":{"mine":"yes"}}}`)).To(Succeed())
 			}
 			Expect(sam.Delete(ctx, pod(own, "work"))).To(Succeed())
@@ -138,7 +138,7 @@ var _ = Describe("The administrator of a namespace", Ordered, ContinueOnFailure,
 			robot := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: own, Name: "robot"}
 			colleague, reader, robots := bind("Role", "namespace-admin", person("kim")), roleWith("reader", allow("", "pods", reads...)), bind("Role", "reader", robot)
 			for _, o := range []client.Object{colleague, reader, robots} {
-				Expect(sam.Create(ctx, o)).To(Succeed())
+				Eventually(sam.Create).WithArguments(ctx, o).Should(Succeed())
 			}
 			kim := User("kim", "system:authenticated")
 			Eventually(func() error { return kim.List(ctx, &corev1.SecretList{}, client.InNamespace(own)) }).Should(Succeed())
@@ -204,7 +204,7 @@ var _ = Describe("The administrator of a namespace", Ordered, ContinueOnFailure,
 				account := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: own, Name: name}
 				binding := bind("Role", "namespace-admin", account)
 				binding.Name = "robot-" + name
-				Expect(sam.Create(ctx, binding)).To(Succeed())
+				Eventually(sam.Create).WithArguments(ctx, binding).Should(Succeed())
 				config := rest.CopyConfig(Plane.Config)
 				config.Impersonate = rest.ImpersonationConfig{
 					UserName: "system:serviceaccount:" + own + ":" + name,
@@ -279,7 +279,7 @@ var _ = Describe("The administrator of a namespace", Ordered, ContinueOnFailure,
 			host.Spec.HostNetwork = true
 			Expect(sam.Create(ctx, host)).To(forbidden(`violates PodSecurity "baseline:latest"`))
 			placed := pod(own, "placed")
-			Expect(sam.Create(ctx, placed)).To(Succeed())
+			Eventually(sam.Create).WithArguments(ctx, placed).Should(Succeed())
 			Expect(sam.SubResource("binding").Create(ctx, placed, &corev1.Binding{
 				ObjectMeta: placed.ObjectMeta, Target: corev1.ObjectReference{Kind: "Node", Name: "n1"},
 			})).To(forbidden())

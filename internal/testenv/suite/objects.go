@@ -31,6 +31,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
@@ -45,10 +46,11 @@ func Namespace() string {
 	return Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "spec-"}}).Name
 }
 
-// Create creates an object.
+// Create creates an object. While a quota that counts such objects changes, the API server may answer with a conflict.
 func Create[T client.Object](o T) T {
 	ginkgo.GinkgoHelper()
-	gomega.Expect(Admin.Create(ctx, o)).To(gomega.Succeed())
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error { return Admin.Create(ctx, o) })
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	return o
 }
 
