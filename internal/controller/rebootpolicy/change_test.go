@@ -213,7 +213,7 @@ var _ = Describe("A change of the value", Ordered, func() {
 		DeferCleanup(w.operator.Wire.Heal)
 		w.holds(ns, "another")
 		w.clock.SetTime(w.clock.Now().Add(2 * time.Hour))
-		Change(p, func(p *v1alpha1.RebootPolicy) { p.Spec.Restart.MinInterval = at(1) })
+		Change(p, func(p *v1alpha1.RebootPolicy) { p.Spec.Restart.MinInterval = at(time.Millisecond) })
 		Eventually(restarts(p)).Should(Equal(int64(1)))
 		Expect(templates(d)).To(Equal(int64(2)))
 	})
