@@ -54,10 +54,24 @@ func (s Scope[T]) CreateOnce(ctx context.Context, child client.Object) (created 
 		return false, Outcome{}, fmt.Errorf("reading %s: %w", what, err)
 	}
 	own, err := s.owned(ctx, live)
-	if err != nil || !own {
-		return false, nameTaken(what), err
+	switch {
+	case err != nil:
+		return false, Outcome{}, err
+	case own:
+		return false, Done(), nil
+	case s.former(live):
+		return false, Wait(nameTakenRecheck, "ChildTerminating",
+			what.String()+" belongs to a former object of this name and goes with it; it is made anew once it is gone"), nil
+	default:
+		return false, nameTaken(what), nil
 	}
-	return false, Done(), nil
+}
+
+// former tells whether an object's controller is another object of this kind and name. There is one at a time, so that
+// one is gone, and the garbage collector deletes what it left.
+func (s Scope[T]) former(live client.Object) bool {
+	ref := metav1.GetControllerOfNoCopy(live)
+	return ref != nil && ref.Name == s.Obj.GetName() && ref.UID != s.Obj.GetUID() && s.runner.refersToKind(ref)
 }
 
 // Discard deletes a child, with what it owns in turn. With foreground propagation it stays until that is gone, with

@@ -95,6 +95,24 @@ var _ = Describe("A child that is made once", func() {
 		Expect(made.Load()).To(BeZero())
 	})
 
+	It("waits for that of a former owner of the same name, which goes with it", func() {
+		w := widget(func(w *Widget) { w.Spec.Value = "one" })
+		former := aJob(w.Namespace, "former")
+		gvk, err := Admin.GroupVersionKindFor(w)
+		Expect(err).NotTo(HaveOccurred())
+		former.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(w, gvk)}
+		former.OwnerReferences[0].UID = "11111111-1111-1111-1111-111111111111"
+		Create(former)
+		start(widgets(making, cfg))
+		Eventually(Ready(w)).Should(Equal("False ChildTerminating"))
+		Expect(live(w).UID).To(Equal(former.UID))
+
+		Expect(Admin.Delete(context.Background(), former, client.PropagationPolicy(metav1.DeletePropagationBackground))).To(Succeed())
+		Poke(w)
+		AwaitReady(w)
+		Expect(metav1.IsControlledBy(live(w), w)).To(BeTrue())
+	})
+
 	It("is discarded, and one that is gone already is no error", func() {
 		w := widget(func(w *Widget) { w.Spec.Value = "one" })
 		var discard atomic.Bool
