@@ -82,7 +82,9 @@ func insider(ctx context.Context, namespace string) attacker {
 
 // matters tells whether a write shows that an attack has reached its victim. What is in use of a quota is shown, whoever uses
 // it in the victim's own namespace; that nothing else is shown, shown tells.
-func (a attacker) matters(w testenv.Write) bool { return a.all || !strings.HasSuffix(w.Path, "/status") }
+func (a attacker) matters(w testenv.Write) bool {
+	return a.all || !strings.HasSuffix(w.Path, "/status")
+}
 
 // shown is what must not change of an object.
 func (a attacker) shown(o *unstructured.Unstructured) any {
