@@ -61,6 +61,7 @@ type Cache struct {
 	scheme                *runtime.Scheme
 	mapper                meta.RESTMapper
 	dynamic               dynamic.Interface
+	makeInformer          func(toolscache.ListerWatcher, runtime.Object, time.Duration, toolscache.Indexers) toolscache.SharedIndexInformer
 
 	overdue   atomic.Bool
 	mu        sync.Mutex
@@ -87,6 +88,10 @@ func NewCache(t Options, made func(*Cache)) cache.NewCacheFunc {
 		}
 		if err := c.refuseSelectors(opts); err != nil {
 			return nil, err
+		}
+		c.makeInformer = toolscache.NewSharedIndexInformer
+		if opts.NewInformer != nil {
+			c.makeInformer = opts.NewInformer
 		}
 		opts.NewInformer = c.newInformer
 		if c.Cache, err = cache.New(config, opts); err != nil {
@@ -125,7 +130,7 @@ func (c *Cache) newInformer(lw toolscache.ListerWatcher, o runtime.Object, resyn
 	if err != nil { // the informer would have failed to be made before
 		ctrl.Log.Error(err, "Cannot decode the objects of a type one by one", "type", gvk.GroupKind())
 	}
-	i := &informer{SharedIndexInformer: toolscache.NewSharedIndexInformer(lw, o, resync, indexers)}
+	i := &informer{SharedIndexInformer: c.makeInformer(lw, o, resync, indexers)}
 	_ = i.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *toolscache.Reflector, err error) {
 		c.mu.Lock()
 		i.last = err

@@ -38,7 +38,7 @@ import (
 )
 
 const (
-	swollen     = 50        // objects of each type
+	swollen     = 20        // objects of each type
 	swollenSize = 900 << 10 // bytes of each, where the API server takes that much
 	maxResident = 30        // MiB, for all of them
 )
@@ -288,8 +288,8 @@ var bodies = map[string]func(size int) map[string]any{
 	"secrets": func(size int) map[string]any {
 		return map[string]any{"stringData": map[string]any{"a": strings.Repeat("x", size)}}
 	},
-	"deployments.apps":  workload,
-	"statefulsets.apps": workload,
+	"deployments.apps":  paused,
+	"statefulsets.apps": scaled,
 	"daemonsets.apps":   workload,
 	"jobs.batch": func(size int) map[string]any {
 		return map[string]any{"spec": map[string]any{"suspend": true, "template": podTemplate(size, "Never")}}
@@ -334,6 +334,20 @@ func workload(size int) map[string]any {
 	return map[string]any{"spec": map[string]any{
 		"selector": map[string]any{"matchLabels": map[string]any{"app": "forged"}}, "template": template,
 	}}
+}
+
+// scaled is a workload of no pods, which Kubernetes would make as large.
+func scaled(size int) map[string]any {
+	w := workload(size)
+	w["spec"].(map[string]any)["replicas"] = int64(0)
+	return w
+}
+
+// paused is one of which Kubernetes makes no ReplicaSets either.
+func paused(size int) map[string]any {
+	w := scaled(size)
+	w["spec"].(map[string]any)["paused"] = true
+	return w
 }
 
 func podTemplate(size int, restart string) map[string]any {

@@ -72,6 +72,9 @@ func describeDrift(k *kind) {
 					for _, patch := range append(tampering, stripping...) {
 						repaired(child, func(live *unstructured.Unstructured) { Patch(live, patch) }, patch)
 					}
+					if child.GetNamespace() != "" {
+						repairedWhileHeld(child, tampering[0])
+					}
 					repaired(child, func(live *unstructured.Unstructured) { removeEntirely(live) }, "deleted")
 				}
 				Eventually(k.settled(o)).Should(Succeed())
@@ -91,6 +94,29 @@ func repaired(child *unstructured.Unstructured, do func(live *unstructured.Unstr
 		g.Expect(live.GetDeletionTimestamp()).To(BeNil())
 		g.Expect(wanted(live)).To(Equal(wanted(child)))
 	}, repairTime).Should(Succeed(), "%s %s: %s", child.GetKind(), child.GetName(), what)
+}
+
+// repairedWhileHeld deletes a child that somebody's finalizer holds: what is held still counts, so that it is repaired all the
+// same, and made anew once it is let go.
+func repairedWhileHeld(child *unstructured.Unstructured, patch string) {
+	GinkgoHelper()
+	held := child.DeepCopy()
+	Patch(held, `{"metadata":{"finalizers":["test.example.com/hold"]}}`)
+	DeferCleanup(withdraw, held)
+	Remove(held)
+	Patch(held, patch)
+	Eventually(func(g Gomega) {
+		g.Expect(Reload(held)).To(Succeed())
+		live := held.DeepCopy()
+		live.SetFinalizers(nil)
+		live.SetDeletionTimestamp(nil)
+		live.SetDeletionGracePeriodSeconds(nil)
+		g.Expect(wanted(live)).To(Equal(wanted(child)))
+	}, repairTime).Should(Succeed(), "%s %s: %s, while it is held", child.GetKind(), child.GetName(), patch)
+	repaired(child, func(live *unstructured.Unstructured) {
+		Patch(live, `{"metadata":{"finalizers":null}}`)
+		Eventually(func() bool { return Reload(live) != nil || live.GetUID() != held.GetUID() }).Should(BeTrue())
+	}, "deleted while held")
 }
 
 // removeEntirely deletes an object and waits until that one is gone, as a Namespace is only after a while.
