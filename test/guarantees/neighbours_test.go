@@ -227,7 +227,6 @@ func (a attacker) forgeries(k *kind, victim engine.Object, o *unstructured.Unstr
 		f.SetLabels(overlaid(labels, f.GetLabels()))
 		made := f.GetAnnotations()
 		delete(made, names.AnnotationPodSelector) // which would ask for restarts, as anybody may in their namespace
-		delete(made, names.AnnotationRestartStatus)
 		f.SetAnnotations(overlaid(annotations, made))
 		if strings.HasPrefix(name, "copy-of-") {
 			f.SetOwnerReferences(nil)
