@@ -149,7 +149,11 @@ var _ = Describe("The guardrail policy", Ordered, ContinueOnFailure, func() {
 	})
 
 	It("lets nobody give a Namespace the marks of one that was released or is owned", func() {
-		for i, annotations := range []map[string]string{{annotationReleased: "mine"}, {annotationOwner: "acmenamespace/policy"}} {
+		// Billing hears of what is on record when somebody adopts the Namespace.
+		const ended = `[{"uid":"4711","name":"victim","tier":"prod","admin":"kim","at":"2026-01-01T00:00:00Z"}]`
+		for i, annotations := range []map[string]string{
+			{annotationReleased: "mine"}, {annotationOwner: "acmenamespace/policy"}, {annotationUnreported: ended},
+		} {
 			o := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("policy-forged-%d", i), Annotations: annotations}}
 			Expect(helper.Create(ctx, o)).To(forbidden("are written by the operator only"))
 		}
@@ -157,6 +161,7 @@ var _ = Describe("The guardrail policy", Ordered, ContinueOnFailure, func() {
 		Expect(helper.Create(ctx, plain)).To(Succeed(), "others may be made")
 		Expect(patch(helper, plain, `{"metadata":{"labels":{"a":"b"}}}`)).To(Succeed())
 		Expect(patch(helper, plain, `{"metadata":{"annotations":{"tenancy.acme.com/released-by":"mine"}}}`)).To(forbidden("are written by the operator only"))
+		Expect(patch(helper, plain, `{"metadata":{"annotations":{"tenancy.acme.com/unreported-releases":"[]"}}}`)).To(forbidden("are written by the operator only"))
 	})
 
 	DescribeTable("lets nobody bind rights to everybody", func(kind, name string, allowed bool) {
