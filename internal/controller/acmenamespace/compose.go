@@ -91,8 +91,12 @@ func (r *run) inherit(ctx context.Context) error {
 	return err
 }
 
-// formerOwner is the release of the former owner whose marks the Namespace carries; none when there is none.
+// formerOwner is the release of the former owner whose marks the Namespace carries; none when there is none. Other marks
+// on a Namespace that this object has taken already are no owner's: somebody has overwritten them.
 func (r *run) formerOwner(ctx context.Context) ([]unreported, error) {
+	if r.before.UID == r.Obj.Status.NamespaceUID {
+		return nil, nil
+	}
 	quotas := &corev1.ResourceQuotaList{}
 	if err := r.Client.List(ctx, quotas, client.InNamespace(r.before.Name), client.DisableReadYourWritesConsistency); err != nil {
 		return nil, fmt.Errorf("listing the quotas of the former owner: %w", err)

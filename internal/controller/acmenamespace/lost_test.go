@@ -92,6 +92,19 @@ var _ = Describe("An AcmeNamespace that has lost its finalizer", Ordered, Contin
 		Eventually(func() []string { _ = Reload(n); return n.Finalizers }).Should(Equal([]string{finalizer}))
 	})
 
+	It("is not taken for gone by one that finds its own mark overwritten", func() {
+		n := created(team("lost-mark"))
+		ns := namespaceOf(n)
+		for range 3 {
+			Patch(ns, `{"metadata":{"labels":{"`+labelOwnerUID+`":"22222222-2222-2222-2222-222222222222"}}}`)
+			Eventually(func() map[string]string { _ = Reload(ns); return ns.Labels }).Should(HaveKeyWithValue(labelOwnerUID, string(n.UID)))
+			Poke(n)
+			AwaitRun(n)
+		}
+		Consistently(told.Of(n)).Should(BeEmpty())
+		Expect(namespaceOf(n).Annotations).NotTo(HaveKey(annotationUnreported))
+	})
+
 	It("leaves its namespace behind with all in it, also when one of its name comes for another namespace", func() {
 		n, ns := lost("lost", prod)
 		precious := Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "precious"}})
