@@ -52,9 +52,9 @@ func newInformer(lw toolscache.ListerWatcher, o runtime.Object, resync time.Dura
 }
 
 // renewing is a watch that ends some time after it has brought a large object. The informer then begins another one where
-// it ended; nothing is listed again.
+// it ended; nothing is listed again. It does not refer to the watch below, which would live as long: the informer keeps
+// its first watch in sight for as long as it runs.
 type renewing struct {
-	watch.Interface
 	events  chan watch.Event
 	stopped chan struct{}
 	stop    sync.Once
@@ -64,8 +64,8 @@ type renewing struct {
 
 // renewed makes a watch renewing. One that begins with a list does not end before that is complete.
 func renewed(w watch.Interface, lists bool, after time.Duration) watch.Interface {
-	r := &renewing{Interface: w, lists: lists, events: make(chan watch.Event), stopped: make(chan struct{})}
-	go r.run(after)
+	r := &renewing{lists: lists, events: make(chan watch.Event), stopped: make(chan struct{})}
+	go r.run(w, after)
 	return r
 }
 
@@ -73,14 +73,11 @@ func renewed(w watch.Interface, lists bool, after time.Duration) watch.Interface
 func (r *renewing) ResultChan() <-chan watch.Event { return r.events }
 
 // Stop implements watch.Interface.
-func (r *renewing) Stop() {
-	r.stop.Do(func() { close(r.stopped) })
-	r.Interface.Stop()
-}
+func (r *renewing) Stop() { r.stop.Do(func() { close(r.stopped) }) }
 
-func (r *renewing) run(after time.Duration) {
+func (r *renewing) run(below watch.Interface, after time.Duration) {
 	defer close(r.events)
-	defer r.Stop()
+	defer below.Stop()
 	timer := time.NewTimer(after)
 	defer timer.Stop()
 	for {
@@ -92,7 +89,7 @@ func (r *renewing) run(after time.Duration) {
 				return
 			}
 			timer.Reset(after)
-		case e, ok := <-r.Interface.ResultChan():
+		case e, ok := <-below.ResultChan():
 			if !ok || !r.pass(e) {
 				return
 			}

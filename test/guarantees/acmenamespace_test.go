@@ -131,7 +131,19 @@ func (f *acmeNamespaces) Settled(o engine.Object) bool {
 	}
 	tier, err := tenancy.BuiltIn(n.Spec.DeploymentTier)
 	Expect(err).NotTo(HaveOccurred())
-	return n.Status.Quota.Hard.Pods().Equal(*tier.Quota.Pods()) && len(n.Status.Quota.Used) == len(n.Status.Quota.Hard)
+	return n.Status.Quota.Hard.Pods().Equal(*tier.Quota.Pods()) && len(n.Status.Quota.Used) == len(n.Status.Quota.Hard) && counted(n)
+}
+
+// counted tells whether a quota shows what the operator has made as used: kube-controller-manager may count that late.
+func counted(n *v1alpha1.AcmeNamespace) bool {
+	for _, r := range []string{"roles.rbac", "rolebindings.rbac"} {
+		key := corev1.ResourceName("count/" + r + ".authorization.k8s.io")
+		used := n.Status.Quota.Used[key]
+		if _, limited := n.Status.Quota.Hard[key]; limited && used.IsZero() {
+			return false
+		}
+	}
+	return true
 }
 
 // Change implements Fixture.
