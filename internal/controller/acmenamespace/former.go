@@ -53,13 +53,17 @@ func releases(all []unreported, namespace string) []billing.Release {
 	return out
 }
 
-// recorded are the releases that a Namespace has on record. A record that cannot be read is none.
+// maxRecorded is how many releases a record may hold. Each takes the loss of an owner without its finalizer while billing
+// is away: a longer record was not written by the operator.
+const maxRecorded = 20
+
+// recorded are the releases that a Namespace has on record. A record that cannot be read, or is too long, is none.
 func recorded(ns *corev1.Namespace) []unreported {
 	if ns == nil {
 		return nil
 	}
 	var all []unreported
-	if json.Unmarshal([]byte(ns.Annotations[tenancy.AnnotationUnreported]), &all) != nil {
+	if json.Unmarshal([]byte(ns.Annotations[tenancy.AnnotationUnreported]), &all) != nil || len(all) > maxRecorded {
 		return nil
 	}
 	return all

@@ -17,6 +17,7 @@ limitations under the License.
 package acmenamespace
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -100,6 +101,9 @@ func TestRecordOfReleases(t *testing.T) {
 	}
 	if diff := cmp.Diff(all, recorded(on(record(all)))); diff != "" {
 		t.Error(diff)
+	}
+	if many := slices.Repeat(all, 11); recorded(on(record(many))) != nil {
+		t.Error("a record that is too long counts")
 	}
 	if record(nil) != "" || recorded(nil) != nil || recorded(on("")) != nil || recorded(on(`{"uid": 7}`)) != nil {
 		t.Error("nothing is something")
