@@ -38,7 +38,7 @@ import (
 )
 
 const (
-	swollen     = 20        // objects of each type
+	swollen     = 10        // objects of each type
 	swollenSize = 900 << 10 // bytes of each, where the API server takes that much
 	maxResident = 30        // MiB, for all of them
 )
