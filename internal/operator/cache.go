@@ -100,7 +100,8 @@ func (t *heldType) options(groups map[string]bool) cache.ByObject {
 
 // prune keeps children as they are, unless they are large.
 func (t *heldType) prune(o client.Object, groups map[string]bool) client.Object {
-	if !slices.Contains(t.names, o.GetName()) && !(t.controlled && controlledBy(o, groups)) {
+	own := slices.Contains(t.names, o.GetName()) || t.controlled && controlledBy(o, groups)
+	if !own {
 		return t.foreign(o)
 	}
 	if t.child != nil {

@@ -176,7 +176,8 @@ func (n ownNamespace) directory(c configv1alpha1.IdentityConfig, now clock.Passi
 func (n ownNamespace) ldap(c configv1alpha1.IdentityConfig, pem []byte) (identity.Directory, error) {
 	o := ldap.Options{
 		URL: c.LDAP.URL, StartTLS: c.LDAP.StartTLS, AllowPlaintext: c.LDAP.AllowPlaintext, RootCAs: pem,
-		BaseDN: c.LDAP.BaseDN, UserFilter: c.LDAP.UserFilter, ObjectFilter: c.LDAP.ObjectFilter, UsernamePrefix: c.UsernamePrefix, Timeout: c.Timeout.Duration,
+		BaseDN: c.LDAP.BaseDN, UserFilter: c.LDAP.UserFilter, ObjectFilter: c.LDAP.ObjectFilter, UsernamePrefix: c.UsernamePrefix,
+		Timeout: c.Timeout.Duration,
 	}
 	if ref := c.LDAP.CredentialsSecret; ref != nil {
 		o.Credentials = func(ctx context.Context) (creds ldap.Credentials, err error) {
