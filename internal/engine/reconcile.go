@@ -219,7 +219,10 @@ func (r *runner[T]) writeStatus(ctx context.Context, before T, s Scope[T], runEr
 	if !equality.Semantic.DeepEqual(before, s.Obj) {
 		// The patch answers with the stored object; transitions are read from our own copy.
 		written := s.Obj.DeepCopyObject().(T)
-		if err := r.client.Status().Patch(ctx, written, client.MergeFrom(before)); err != nil {
+		// With the version: a status that was made for an object that is gone, and was made anew, would end up on the new one.
+		// The API server heeds no UID in a patch of a status.
+		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+		if err := r.client.Status().Patch(ctx, written, patch); err != nil {
 			return errors.Join(runErr, client.IgnoreNotFound(err))
 		}
 		r.report(before, s.Obj)

@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/names"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -94,6 +95,29 @@ var _ = Describe("Reports", func() {
 		AwaitReady(w)
 		Expect(runs.Load()).To(BeEquivalentTo(4))
 		Eventually(told.Load).Should(BeEquivalentTo(1))
+	})
+
+	It("of an object that was deleted are not written to another one of its name", func() {
+		first, begun, gone := widget(), make(chan struct{}), make(chan struct{})
+		kind := script[*Widget](func(s engine.Scope[*Widget]) []engine.Step {
+			return []engine.Step{{Condition: "First", Run: func(context.Context) (engine.Outcome, error) {
+				if s.Obj.GetAnnotations()[names.AnnotationPaused] == "" {
+					close(begun)
+					<-gone
+					return engine.Wait(time.Hour, "Old", ""), nil
+				}
+				return engine.Done(), nil
+			}}}
+		})
+		start(widgets(kind, engine.Config[*Widget]{}))
+		Eventually(begun).Should(BeClosed())
+		Remove(first)
+		again := made(&Widget{ObjectMeta: metav1.ObjectMeta{
+			Namespace: first.Namespace, Name: first.Name, Annotations: map[string]string{names.AnnotationPaused: "true"},
+		}})
+		close(gone)
+		Eventually(conditions(again)).Should(ContainElement(HavePrefix("Paused")))
+		Expect(conditions(again)()).To(HaveLen(1))
 	})
 
 	It("count the objects, also those of a manager that started anew", func() {

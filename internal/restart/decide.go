@@ -227,6 +227,8 @@ type state struct {
 	template string
 	// rolling: not all of its pods are new and available yet.
 	rolling bool
+	// behind: some pods do not have the present template.
+	behind bool
 	// byItself: a change of its template restarts all of its pods.
 	byItself bool
 }
@@ -252,6 +254,8 @@ func turn(s *common.RestartStatus, states []state, maxConcurrent int) (now []int
 		}
 		switch {
 		case reached(s, w):
+		case w.behind && rolledAlready(s.Pending, w):
+			waiting++ // for the end of its rollout: until then it can be rolled back to the pods it had
 		case late && maxConcurrent > 0:
 			waiting++ // until the cache shows whether it rolls
 		case rolls:
@@ -276,16 +280,17 @@ func inProgress(s *common.RestartStatus, w state) (late, rolls bool) {
 }
 
 // reached tells whether a workload needs nothing more from the pending restart: it carries its mark, or did, or
-// its template has changed since the content that the restart is for was seen, so that its pods started later.
+// its template has changed since the content that the restart is for was seen and has reached all of its pods, so
+// that they started later.
 func reached(s *common.RestartStatus, w state) bool {
 	p, e := s.Pending, entry(s, w.id.UID)
-	return w.mark == p.Mark || e != nil && e.Number == p.Number || rolledAlready(p, w)
+	return w.mark == p.Mark || e != nil && e.Number == p.Number || !w.behind && rolledAlready(p, w)
 }
 
 func rolledAlready(p *common.PendingRestart, w state) bool {
 	was := template(p, w.id.UID)
 	// A cache that is late shows an earlier generation, which may have another template, too.
-	return was != nil && w.template != "" && was.Template != w.template && was.Generation < w.id.Generation && w.byItself
+	return was != nil && was.Template != "" && w.template != "" && was.Template != w.template && was.Generation < w.id.Generation && w.byItself
 }
 
 // template is what is recorded of a workload's template; nil when nothing is.

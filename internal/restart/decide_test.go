@@ -22,6 +22,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
@@ -230,6 +232,10 @@ func TestTurn(t *testing.T) {
 				{id: id("late", 0, 5), template: "before", byItself: true},
 			}, now: []int{1, 2, 3, 4, 5},
 		},
+		{
+			reason: "one that rolls since the content changed can still be rolled back, and is waited for",
+			states: []state{{id: id("rolled", 0, 5), template: "new", byItself: true, behind: true}, is("b", "", false)}, now: []int{1}, waiting: 1,
+		},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			s := &common.RestartStatus{Workloads: tc.recorded, Pending: &common.PendingRestart{
@@ -240,6 +246,43 @@ func TestTurn(t *testing.T) {
 				t.Errorf("%v now and %d wait; want %v and %d", now, waiting, tc.now, tc.waiting)
 			}
 		})
+	}
+}
+
+// A rollback of a rollout that had not ended keeps the pods from before it.
+func TestTemplateOfAWorkloadThatRolls(t *testing.T) {
+	is := func(template string, generation int64, behind bool) []state {
+		id := common.RestartedWorkload{Kind: "Deployment", Name: "d", UID: "d", Generation: generation}
+		return []state{{id: id, template: template, byItself: true, behind: behind}}
+	}
+	for _, behind := range []bool{true, false} {
+		s := &common.RestartStatus{Pending: &common.PendingRestart{Number: 1, Mark: "m"}}
+		recordTemplates(s, is("upgrade", 2, behind))
+		now, _ := turn(s, is("rolled back", 3, false), 0)
+		if restarted := len(now) == 1; restarted != behind {
+			t.Errorf("when the content changed, its rollout was going on: %v; restarted: %v", behind, restarted)
+		}
+	}
+}
+
+func TestCountFrom(t *testing.T) {
+	s := &common.RestartStatus{}
+	countFrom(s, []state{{mark: "7.a"}, {}, {mark: "9.b"}, {mark: "9223372036854775807.forged"}, {mark: "-3.forged"}})
+	if s.Number != 9 {
+		t.Errorf("numbers begin after %d", s.Number)
+	}
+}
+
+func TestConfirm(t *testing.T) {
+	w := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{UID: "d", Generation: 1}, Spec: appsv1.DeploymentSpec{Replicas: new(int32(0))}}
+	w.Status.ObservedGeneration = 1
+	for reached, want := range map[int64]bool{1: true, 2: false} { // 2: the cache does not show the restart yet
+		var c confirmations
+		req := Request{Object: w, Status: &common.RestartStatus{Number: 1, Workloads: []common.RestartedWorkload{{UID: "d", Generation: reached}}}}
+		c.confirm(req, []workload{deployment(w)})
+		if c.is(req) != want {
+			t.Errorf("restarted as generation %d, seen as 1: confirmed is %v", reached, !want)
+		}
 	}
 }
 
@@ -273,7 +316,7 @@ func TestMarks(t *testing.T) {
 		}
 		seen[m] = true
 	}
-	for mark, want := range map[string]int64{markOf(testKey, 12, target): 12, "": 0, "0123456789abcdef0123456789abcdef": 0, "x.y": 0} {
+	for mark, want := range map[string]int64{markOf(testKey, 12, target): 12, "": 0, "0123456789abcdef0123456789abcdef": 0, "x.y": 0, "9223372036854775807.x": 0, "-1.x": 0} {
 		if got := numberOf(mark); got != want {
 			t.Errorf("%q has the number %d", mark, got)
 		}

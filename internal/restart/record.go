@@ -76,14 +76,25 @@ func markOf(key Key, number int64, target []common.ObservedSource) string {
 	return fmt.Sprintf("%d.%s", number, key.text(parts...)[:32])
 }
 
+// maxNumber is more than any restart's number. A mark with a larger one was not set by the operator.
+const maxNumber = 1 << 40
+
 // numberOf reads the number of a mark. Marks of version 0.1.0 have none, and count as 0.
 func numberOf(mark string) int64 {
 	var number int64
 	var hash string
-	if n, _ := fmt.Sscanf(mark, "%d.%s", &number, &hash); n != 2 {
+	if n, _ := fmt.Sscanf(mark, "%d.%s", &number, &hash); n != 2 || number < 0 || number > maxNumber {
 		return 0
 	}
 	return number
+}
+
+// countFrom makes the numbers of an object that had no restart yet larger than those that one of its name, deleted
+// since, has left on workloads: peers put a mark only over one with a smaller number.
+func countFrom(s *common.RestartStatus, states []state) {
+	for _, w := range states {
+		s.Number = max(s.Number, numberOf(w.mark))
+	}
 }
 
 // begin records that the pending restart begins. What it is for is not the baseline any more: some pods run
@@ -129,10 +140,14 @@ func reach(s *common.RestartStatus, id common.RestartedWorkload) {
 	}
 }
 
-// recordTemplates records the templates of workloads for the pending restart.
+// recordTemplates records the templates of workloads for the pending restart. One that has not reached all pods proves
+// nothing when it changes later: a rollback keeps the pods that are older than the rollout.
 func recordTemplates(s *common.RestartStatus, states []state) {
 	s.Pending.Templates = make([]common.WorkloadTemplate, 0, len(states))
 	for _, w := range states {
+		if w.behind {
+			w.template = ""
+		}
 		s.Pending.Templates = append(s.Pending.Templates, common.WorkloadTemplate{UID: w.id.UID, Generation: w.id.Generation, Template: w.template})
 	}
 }

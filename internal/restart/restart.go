@@ -99,7 +99,7 @@ func (c *confirmations) is(req Request) bool {
 // confirm notes that everything observed is the baseline, and that no workload rolls.
 func (c *confirmations) confirm(req Request, all []workload) {
 	if req.Status.Number > 0 && len(req.Observed) == len(req.Status.Observed) &&
-		!slices.ContainsFunc(all, func(w workload) bool { return w.rolling }) {
+		!slices.ContainsFunc(req.states(all), func(w state) bool { _, rolls := inProgress(req.Status, w); return w.rolling || rolls }) {
 		c.numbers.Store(req.Object.GetUID(), req.Status.Number)
 	}
 }
@@ -203,11 +203,9 @@ func (r *Restarter) Run(ctx context.Context, req Request) (engine.Outcome, error
 	s, now := req.Status, r.Clock.Now()
 	r.expectKey(req, key)
 	adoptLegacy(key, s, req.Observed, now)
-	f := facts{confirmed: s.Number == 0 || r.confirmed.is(req)}
-	if seen := revise(key, s, req.Observed, now); seen.replaces(s.Pending) {
-		if f.rolled, err = r.rolledSince(ctx, req); err != nil {
-			return engine.Outcome{}, err
-		}
+	f, err := r.facts(ctx, req, revise(key, s, req.Observed, now))
+	if err != nil {
+		return engine.Outcome{}, err
 	}
 	if plan(key, s, req.Observed, f, now) {
 		req.suppressed(SuppressedUndone)
@@ -222,6 +220,25 @@ func (r *Restarter) Run(ctx context.Context, req Request) (engine.Outcome, error
 		return r.wait(ctx, req, reason, at, now)
 	}
 	return r.execute(ctx, req, now)
+}
+
+// facts finds out what a plan needs to know.
+func (r *Restarter) facts(ctx context.Context, req Request, seen revision) (facts, error) {
+	s := req.Status
+	f := facts{confirmed: s.Number == 0 || r.confirmed.is(req)}
+	if s.Number == 0 && len(seen.changed) > 0 {
+		all, err := r.workloads(ctx, r.Client, req)
+		if err != nil {
+			return f, err
+		}
+		countFrom(s, req.states(all))
+	}
+	if !seen.replaces(s.Pending) {
+		return f, nil
+	}
+	var err error
+	f.rolled, err = r.rolledSince(ctx, req)
+	return f, err
 }
 
 // rolledSince tells whether pods of any selected workload may have started since the restart became pending.

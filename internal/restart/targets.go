@@ -249,7 +249,7 @@ func (q Request) states(all []workload) []state {
 	out := make([]state, 0, len(all))
 	for _, w := range all {
 		out = append(out, state{
-			id: w.id(), mark: w.template.Annotations[key], template: w.fingerprint(), rolling: w.rolling,
+			id: w.id(), mark: w.template.Annotations[key], template: w.fingerprint(), rolling: w.rolling, behind: w.behind,
 			byItself: !w.onDelete && w.heldBy == "",
 		})
 	}

@@ -161,6 +161,8 @@ var _ = Describe("A Deployment that rolls for another reason after the content c
 		ns := Namespace()
 		cm := Create(configMap(ns, "config", "k", "A"))
 		rolled, scaled := Create(deployment(ns, "rolled", "web")), Create(deployment(ns, "scaled", "web"))
+		rolledOut(rolled)
+		rolledOut(scaled)
 		w := watching(watcher(ns, "w", "web", func(s *v1alpha1.ConfigWatcherSpec) { s.Restart.Debounce = at(time.Hour) }))
 		set(cm, "k", "B")
 		Eventually(func() []common.WorkloadTemplate {
@@ -171,6 +173,7 @@ var _ = Describe("A Deployment that rolls for another reason after the content c
 			return w.Status.Pending.Templates
 		}).Should(HaveLen(2))
 		Change(rolled, func(o *appsv1.Deployment) { o.Spec.Template.Spec.Containers[0].Image = "example.com/app:2" })
+		rolledOut(rolled)
 		Change(scaled, func(o *appsv1.Deployment) { o.Spec.Replicas = new(int32(3)) })
 		ends(w)
 		Eventually(restarts(w)).Should(Equal(int64(1)))
