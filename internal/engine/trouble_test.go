@@ -129,7 +129,6 @@ var _ = Describe("A child in trouble", func() {
 		kind := composing(quota(w.Namespace, "old", "pods", "3"))
 		r := start(widgets(kind, cfg))
 		AwaitReady(w)
-		kind.set()
 		// What the cache shows is older than what there is.
 		var once sync.Once
 		r.Answer(func(req *http.Request) *http.Response {
@@ -141,6 +140,7 @@ var _ = Describe("A child in trouble", func() {
 			}
 			return nil
 		})
+		kind.set()
 		Poke(w)
 		AwaitRun(w)
 		Eventually(r.Writing).WithArguments("DELETE").ShouldNot(BeEmpty())
