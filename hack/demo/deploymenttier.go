@@ -60,7 +60,7 @@ func deploymentTierFacts(ctx context.Context, c client.Reader, o *unstructured.U
 	} {
 		text := "as built in"
 		if part.changed {
-			text = "as asked for, instead of what is built in"
+			text = "as asked for"
 		}
 		facts = append(facts, fact{part.what, text})
 	}
