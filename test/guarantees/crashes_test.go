@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/google/go-cmp/cmp"
 	. "github.com/onsi/ginkgo/v2"
@@ -30,7 +31,7 @@ import (
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
-// maxWrites is more than the operator writes in one act. That it is more is checked.
+// maxWrites is at least what the operator writes in one act. That it is so is checked.
 const maxWrites = 16
 
 // act is something that makes the operator write.
@@ -79,8 +80,8 @@ var crashes = []crash{
 	{"the end of the operator", testenv.Fault{}, true},
 }
 
-// describeCrashes has G4: at every write of every act something fails. Each write has an object of its
-// own; the first object meets no fault, and is what the others are compared with.
+// describeCrashes has G4: at every write of every act something fails. A first object meets no fault: its writes are those
+// that are made to fail, each for an object of its own, and it is what those are compared with.
 func describeCrashes(k *kind) {
 	Describe("G4: ends in the same state in spite of", Label("G4"), func() {
 		for _, c := range crashes {
@@ -96,9 +97,8 @@ func describeCrashes(k *kind) {
 					for _, o := range objects {
 						Eventually(a.done(o)).Should(Succeed(), func() string { return listing(op.Wire.Writes(about(o))) })
 					}
-					writes := everyWriteFailed(faults)
-					AddReportEntry("writes", writes)
-					Expect(writes > 1 || k.fixture.Childless() && writes == 1).To(BeTrue(), "an act with %d writes proves little", writes)
+					AddReportEntry("writes", len(faults))
+					Expect(len(faults) > 1 || k.fixture.Childless() && len(faults) == 1).To(BeTrue(), "an act with %d writes proves little", len(faults))
 					sameState(ctx, objects)
 				})
 			}
@@ -106,64 +106,81 @@ func describeCrashes(k *kind) {
 	})
 }
 
-// inject performs an act on many objects; for the n-th of them the n-th write fails, for the first none.
-// It returns when all faults that can happen have.
-func inject(op *testenv.Operator, k *kind, a act, c crash) ([]engine.Object, []*testenv.Injected) {
+// inject performs an act on many objects; for each write of the first of them there is another object, for which that
+// write fails. It returns when all faults that can happen have.
+func inject(op *testenv.Operator, k *kind, a act, c crash) (objects []engine.Object, faults []*crashed) {
 	GinkgoHelper()
-	var objects []engine.Object
 	if a.do != nil {
 		objects = k.several(maxWrites+1, "g4", a.prepare)
 	}
-	var faults []*testenv.Injected
-	for n := range maxWrites + 1 {
-		name := unique("g4-new")
-		if a.do != nil {
-			name = objects[n].GetName()
-		}
-		fault := c.fault
-		fault.First = n
-		fault.Match = func(w testenv.Write) bool { return w.For(name) }
-		if n > 0 {
-			faults = append(faults, op.Wire.Inject(fault))
-		}
+	perform := func(n int, before func(name string)) engine.Object {
 		if a.do == nil {
+			name := unique("g4-new")
+			before(name)
 			objects = append(objects, k.make(name, a.prepare))
 		} else {
+			before(objects[n].GetName())
 			a.do(objects[n])
 		}
+		return objects[n]
 	}
-	Eventually(a.done(objects[0])).Should(Succeed())
-	if c.restarts {
-		faulted(op, a, objects, faults)
+	op.Wire.Forget()
+	first := perform(0, func(string) {})
+	Eventually(a.done(first)).Should(Succeed())
+	writes := op.Wire.Writes(about(first))
+	Expect(len(writes)).To(BeNumerically("<=", maxWrites), "raise maxWrites")
+	for n, w := range writes {
+		perform(n+1, func(name string) {
+			faults = append(faults, fail(op, c, form(w, first.GetName()), occurrence(writes[:n+1], first.GetName()), name))
+		})
+	}
+	objects = objects[:len(writes)+1]
+	for n, o := range objects[1:] {
+		Eventually(func() error {
+			switch {
+			case faults[n].Tripped() > 0:
+				return nil
+			case faults[n].again: // How often a status is written depends on how fast things come; that it is does not.
+				return a.done(o)()
+			}
+			return fmt.Errorf("%s did not fail for %s", faults[n].form, o.GetName())
+		}).Should(Succeed(), func() string { return listing(op.Wire.Writes(about(o))) })
 	}
 	return objects, faults
 }
 
-// faulted waits until every object has met its fault or has come to the end without.
-func faulted(op *testenv.Operator, a act, objects []engine.Object, faults []*testenv.Injected) {
-	GinkgoHelper()
-	for n, o := range objects[1:] {
-		Eventually(func() error {
-			if faults[n].Tripped() > 0 {
-				return nil
-			}
-			return a.done(o)()
-		}).Should(Succeed(), func() string { return listing(op.Wire.Writes(about(o))) })
-	}
+// crashed is the fault of one write of an act.
+type crashed struct {
+	*testenv.Injected
+	form string
+	// again tells that the write is one that the act made before.
+	again bool
 }
 
-// everyWriteFailed checks that each write of the act had its fault, and says how many there were.
-func everyWriteFailed(faults []*testenv.Injected) int {
-	GinkgoHelper()
+// form is a write whatever the object's name is.
+func form(w testenv.Write, name string) string { return strings.ReplaceAll(w.String(), name, "NAME") }
+
+// occurrence is how many of the writes have the form of the last.
+func occurrence(writes []testenv.Write, name string) int {
 	n := 0
-	for n < len(faults) && faults[n].Tripped() > 0 {
-		n++
-	}
-	Expect(n).To(BeNumerically("<", len(faults)), "there are more writes than faults: raise maxWrites")
-	for _, f := range faults[n:] {
-		Expect(f.Tripped()).To(BeZero(), "a fault in a later write than the last one")
+	for _, w := range writes {
+		if form(w, name) == form(writes[len(writes)-1], name) {
+			n++
+		}
 	}
 	return n
+}
+
+// fail injects a fault into the k-th write of a form for an object.
+func fail(op *testenv.Operator, c crash, wanted string, k int, name string) *crashed {
+	fault, seen := c.fault, 0
+	fault.Match = func(w testenv.Write) bool {
+		if w.For(name) && form(w, name) == wanted {
+			seen++
+		}
+		return w.For(name) && seen >= k
+	}
+	return &crashed{op.Wire.Inject(fault), wanted, k > 1}
 }
 
 // sameState checks that all objects have come to what the first one is.
