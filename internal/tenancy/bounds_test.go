@@ -17,13 +17,16 @@ limitations under the License.
 package tenancy_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
@@ -139,6 +142,10 @@ func TestInsecurePods(t *testing.T) {
 	for i := range 7 {
 		many = append(many, pod(fmt.Sprintf("p%d", 6-i), &yes, corev1.PodPending))
 	}
+	var crowd []corev1.Pod
+	for i := range 24 {
+		crowd = append(crowd, plain, pod(fmt.Sprintf("p%02d", i), &yes, corev1.PodPending))
+	}
 	for _, tc := range []struct {
 		reason string
 		level  v1alpha1.PodSecurityLevel
@@ -151,12 +158,43 @@ func TestInsecurePods(t *testing.T) {
 		{"a privileged pod", "baseline", []corev1.Pod{plain, privileged}, "1 pod(s) violate the Pod Security level baseline (root); they continue to run, but cannot be started again; adapt them, or choose another tier"},
 		{"anything goes", "privileged", []corev1.Pod{privileged}, ""},
 		{"those that have ended", "baseline", []corev1.Pod{pod("a", &yes, corev1.PodSucceeded), pod("b", &yes, corev1.PodFailed)}, ""},
+		{"more than a page", "baseline", crowd, "24 pod(s) violate the Pod Security level baseline (p00, p01, p02, p03, p04, …); they continue to run, but cannot be started again; adapt them, or choose another tier"},
 		{"many", "baseline", many, "7 pod(s) violate the Pod Security level baseline (p0, p1, p2, p3, p4, …); they continue to run, but cannot be started again; adapt them, or choose another tier"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			if got, err := tenancy.InsecurePods(tc.level, tc.pods); err != nil || got != tc.want {
+			if got, err := tenancy.InsecurePods(t.Context(), &paged{pods: tc.pods}, "app", tc.level); err != nil || got != tc.want {
 				t.Errorf("%q, %v; want %q", got, err, tc.want)
 			}
 		})
 	}
+}
+
+// However many pods there are, only so many are looked at, a few at a time.
+func TestInsecurePodsReadsAFewAtATime(t *testing.T) {
+	live := &paged{pods: make([]corev1.Pod, 2000)}
+	if _, err := tenancy.InsecurePods(t.Context(), live, "app", "baseline"); err != nil {
+		t.Fatal(err)
+	}
+	if live.read != 500 || live.most > 20 {
+		t.Errorf("%d pods were read, %d of them at once", live.read, live.most)
+	}
+}
+
+// paged answers lists as the API server does: a page at a time, and where the next one begins.
+type paged struct {
+	client.Reader
+	pods       []corev1.Pod
+	read, most int
+}
+
+func (p *paged) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	asked := (&client.ListOptions{}).ApplyOptions(opts)
+	from, _ := strconv.Atoi(asked.Continue)
+	to := min(len(p.pods), from+int(asked.Limit))
+	list.(*corev1.PodList).Items = p.pods[from:to]
+	p.read, p.most = p.read+to-from, max(p.most, to-from)
+	if to < len(p.pods) {
+		list.SetContinue(strconv.Itoa(to))
+	}
+	return nil
 }

@@ -17,6 +17,7 @@ limitations under the License.
 package tenancy
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,6 +27,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 )
@@ -36,32 +38,57 @@ const maxNamed = 5
 // standards are the Pod Security Standards as the API server enforces them.
 var standards = sync.OnceValues(func() (policy.Evaluator, error) { return policy.NewEvaluator(policy.DefaultChecks(), nil) })
 
-// InsecurePods says which of the pods a Pod Security level would reject; empty when it is none. Pods that have ended do
-// not count.
-func InsecurePods(level v1alpha1.PodSecurityLevel, pods []corev1.Pod) (string, error) {
+// maxPods is how many pods of a Namespace are looked at.
+const maxPods = 500
+
+// InsecurePods says which pods of a Namespace a Pod Security level would reject; empty when it is none.
+func InsecurePods(ctx context.Context, live client.Reader, namespace string, level v1alpha1.PodSecurityLevel) (string, error) {
+	found, err := newInsecure(level)
+	if err != nil {
+		return "", err
+	}
+	if err := Each(ctx, live, namespace, &corev1.PodList{}, maxPods, found.add); err != nil {
+		return "", err
+	}
+	return found.String(), nil
+}
+
+// insecure are the pods that a Pod Security level would reject. Pods that have ended do not count.
+type insecure struct {
+	evaluator policy.Evaluator
+	level     v1alpha1.PodSecurityLevel
+	names     []string
+}
+
+func newInsecure(level v1alpha1.PodSecurityLevel) (*insecure, error) {
 	evaluator, err := standards()
 	if err != nil {
-		return "", fmt.Errorf("reading the Pod Security Standards: %w", err)
+		return nil, fmt.Errorf("reading the Pod Security Standards: %w", err)
 	}
-	at := api.LevelVersion{Level: api.Level(level), Version: api.LatestVersion()}
-	var insecure []string
-	for _, p := range pods {
-		ended := p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
-		if !ended && !policy.AggregateCheckResults(evaluator.EvaluatePod(at, &p.ObjectMeta, &p.Spec)).Allowed {
-			insecure = append(insecure, p.Name)
-		}
+	return &insecure{evaluator: evaluator, level: level}, nil
+}
+
+func (i *insecure) add(p *corev1.Pod) {
+	at := api.LevelVersion{Level: api.Level(i.level), Version: api.LatestVersion()}
+	ended := p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+	if !ended && !policy.AggregateCheckResults(i.evaluator.EvaluatePod(at, &p.ObjectMeta, &p.Spec)).Allowed {
+		i.names = append(i.names, p.Name)
 	}
-	if len(insecure) == 0 {
-		return "", nil
+}
+
+// String is empty when there are none.
+func (i *insecure) String() string {
+	if len(i.names) == 0 {
+		return ""
 	}
-	slices.Sort(insecure)
-	named := strings.Join(insecure[:min(len(insecure), maxNamed)], ", ")
-	if len(insecure) > maxNamed {
+	slices.Sort(i.names)
+	named := strings.Join(i.names[:min(len(i.names), maxNamed)], ", ")
+	if len(i.names) > maxNamed {
 		named += ", …"
 	}
 	return fmt.Sprintf("%d pod(s) violate the Pod Security level %s (%s); they continue to run, but cannot be started again; "+
 		"adapt them, or choose another tier",
-		len(insecure), level, named), nil
+		len(i.names), i.level, named)
 }
 
 // QuotaExceeded lists, resource by resource, what uses more than the limits allow.

@@ -71,8 +71,6 @@ const (
 	recheck = time.Minute
 	// lookAgain is when a namespace is looked at again whose pods violate its tier.
 	lookAgain = 10 * time.Minute
-	// maxPods is how many pods are looked at for violations.
-	maxPods = 500
 )
 
 // Options is what the kind needs beside the cluster.

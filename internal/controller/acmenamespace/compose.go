@@ -25,8 +25,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
@@ -224,35 +222,16 @@ func (r *run) reviewAdministrators(ctx context.Context) error {
 	return nil
 }
 
-const (
-	// pageSize is how many objects of tenants are held at once.
-	pageSize = 20
-	// maxPages is how many such pages are looked at.
-	maxPages = 50
-)
+// maxFound is how many objects of a type are looked at.
+const maxFound = 1000
 
-// each calls do for the objects of a list's type in the Namespace that are not being deleted, at most for the first
-// thousand. They are read from the API server, a few at a time: the cache holds the operator's own only, and tenants may
-// make many and large ones.
+// each calls do for the objects of a list's type in the Namespace that are not being deleted.
 func each[O client.Object](ctx context.Context, r *run, empty client.ObjectList, do func(O)) error {
-	next := ""
-	for range maxPages {
-		page := empty.DeepCopyObject().(client.ObjectList)
-		err := r.Live.List(ctx, page, client.InNamespace(r.Obj.Spec.NamespaceName), client.Limit(pageSize), client.Continue(next))
-		if err != nil {
-			return fmt.Errorf("listing what is in the Namespace: %w", err)
+	return tenancy.Each(ctx, r.Live, r.Obj.Spec.NamespaceName, empty, maxFound, func(o O) {
+		if o.GetDeletionTimestamp().IsZero() {
+			do(o)
 		}
-		_ = meta.EachListItem(page, func(item runtime.Object) error {
-			if o := item.(O); o.GetDeletionTimestamp().IsZero() {
-				do(o)
-			}
-			return nil
-		})
-		if next = page.GetContinue(); next == "" {
-			break
-		}
-	}
-	return nil
+	})
 }
 
 // observe puts into the status what the quota reports.

@@ -21,9 +21,7 @@ import (
 	"fmt"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/acme/platform-operator/internal/tenancy"
 )
@@ -43,11 +41,7 @@ func (r *run) judgeTier(ctx context.Context) (judged, error) {
 	said := fmt.Sprintf("the Namespace %q and its guardrails are in place, with the Pod Security level %s", n.Spec.NamespaceName, level)
 	var violations []string
 	if c := meta.FindStatusCondition(n.Status.Conditions, Composed); c == nil || !strings.HasPrefix(c.Message, said+allSecure) {
-		pods := &corev1.PodList{}
-		if err := r.Live.List(ctx, pods, client.InNamespace(n.Spec.NamespaceName), client.Limit(maxPods)); err != nil {
-			return judged{}, fmt.Errorf("listing the pods of the Namespace: %w", err)
-		}
-		insecure, err := tenancy.InsecurePods(level, pods.Items)
+		insecure, err := tenancy.InsecurePods(ctx, r.Live, n.Spec.NamespaceName, level)
 		if err != nil {
 			return judged{}, err
 		}

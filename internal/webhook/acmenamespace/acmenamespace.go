@@ -44,11 +44,8 @@ import (
 // seconds for all.
 const identityBudget = 3 * time.Second
 
-// podsBudget is how long an admission waits for the pods that it may warn of, and maxPods how many it looks at.
-const (
-	podsBudget = time.Second
-	maxPods    = 500
-)
+// podsBudget is how long an admission waits for the pods that it may warn of.
+const podsBudget = time.Second
 
 // Options is what the webhook needs beside the cluster.
 type Options struct {
@@ -202,12 +199,9 @@ func (w *webhook) insecurePods(ctx context.Context, was, n *v1alpha1.AcmeNamespa
 	}
 	ctx, cancel := context.WithTimeout(ctx, podsBudget)
 	defer cancel()
-	pods := &corev1.PodList{}
-	if err := w.live.List(ctx, pods, client.InNamespace(n.Spec.NamespaceName), client.Limit(maxPods)); err != nil {
+	violated, err := tenancy.InsecurePods(ctx, w.live, n.Spec.NamespaceName, tier.PodSecurity)
+	if err != nil || violated == "" {
 		return nil // A warning that cannot be computed is no reason to hold back a change.
 	}
-	if violated, err := tenancy.InsecurePods(tier.PodSecurity, pods.Items); err == nil && violated != "" {
-		return admission.Warnings{violated}
-	}
-	return nil
+	return admission.Warnings{violated}
 }

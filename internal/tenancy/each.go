@@ -1,0 +1,49 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package tenancy
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// pageSize is how many objects of tenants are held at once.
+const pageSize = 20
+
+// Each calls do for the objects of a list's type in a Namespace, at most for the first so many. They are read from the API
+// server, a few at a time: the cache holds the operator's own only, and tenants may make many and large ones.
+func Each[O client.Object](ctx context.Context, live client.Reader, namespace string, empty client.ObjectList, most int, do func(O)) error {
+	for next, seen := "", 0; seen < most; seen += pageSize {
+		page := empty.DeepCopyObject().(client.ObjectList)
+		err := live.List(ctx, page, client.InNamespace(namespace), client.Limit(pageSize), client.Continue(next))
+		if err != nil {
+			return fmt.Errorf("listing what is in the Namespace: %w", err)
+		}
+		_ = meta.EachListItem(page, func(item runtime.Object) error {
+			do(item.(O))
+			return nil
+		})
+		if next = page.GetContinue(); next == "" {
+			break
+		}
+	}
+	return nil
+}
