@@ -116,18 +116,24 @@ func (p *process) alive() error {
 	}
 }
 
-// logTail is how many lines of the operator's log are shown after an error.
+// logTail is how many lines of a log are shown after an error.
 const logTail = 10
 
 // logTail is the end of the operator's log.
-func (p *process) logTail() string {
-	data, err := os.ReadFile(p.log)
+func (p *process) logTail() string { return tailOf(p.log) }
+
+// tailOf is the end of a log.
+func tailOf(file string) string {
+	data, err := os.ReadFile(file)
 	if err != nil {
 		return err.Error()
 	}
 	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
 	return strings.Join(lines[max(0, len(lines)-logTail):], "\n")
 }
+
+// pids is the operator's process.
+func (p *process) pids() ([]string, error) { return []string{strconv.Itoa(p.cmd.Process.Pid)}, nil }
 
 // awaitReady waits until the operator says that its caches are filled.
 func (p *process) awaitReady(ctx context.Context) error {
