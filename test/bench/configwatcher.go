@@ -43,6 +43,8 @@ const (
 	// steadyRate and steadyFor are the changes of the first measurement.
 	steadyRate = 5
 	steadyFor  = 40 * time.Second
+	// secondLook is how long the operator is waited for after restarts: it looks at them once more 20 seconds later.
+	secondLook = 25 * time.Second
 	// watchRenewals is how many watches the operator may renew while it is measured.
 	watchRenewals = 20
 )
@@ -95,7 +97,7 @@ func measureWatchers(ctx context.Context, l *lab) (res *watcherResult, err error
 		if _, _, err := p.awaitIdle(ctx, res.Watchers); err != nil {
 			return err
 		}
-		for _, one := range []func(context.Context, *process, *watcherResult) error{b.restart, b.debounced, b.unwatched, b.unrelated} {
+		for _, one := range []func(context.Context, *process, *watcherResult) error{b.unwatched, b.restart, b.debounced, b.unrelated} {
 			if err := one(ctx, p, res); err != nil {
 				return err
 			}
@@ -157,8 +159,7 @@ func (b *bench) touch(ctx context.Context, name string) error {
 
 // unwatched changes what nobody watches.
 func (b *bench) unwatched(ctx context.Context, p *process, res *watcherResult) error {
-	// The operator looks once more at what it restarted, 20 seconds later.
-	_, before, err := p.idleFor(ctx, 0, 25*time.Second)
+	_, before, err := p.awaitIdle(ctx, 0)
 	if err != nil {
 		return err
 	}

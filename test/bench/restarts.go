@@ -246,13 +246,13 @@ func (b *bench) limit(ctx context.Context, res *watcherResult) (err error) {
 func (b *bench) restart(ctx context.Context, p *process, res *watcherResult) (err error) {
 	var before counters
 	settle := func() (err error) {
-		_, before, err = p.awaitIdle(ctx, 0)
+		_, before, err = p.idleFor(ctx, 0, secondLook)
 		return err
 	}
 	if res.Operator, err = b.times(ctx, res.Watchers, contender{who: "operator", act: b.touch, pids: p.pids, settle: settle}); err != nil {
 		return err
 	}
-	_, after, err := p.awaitIdle(ctx, 0)
+	_, after, err := p.idleFor(ctx, 0, secondLook)
 	res.PerRestart = after.since(before, res.Watchers)
 	return err
 }
@@ -266,7 +266,7 @@ func (b *bench) debounced(ctx context.Context, p *process, res *watcherResult) e
 	if err != nil {
 		return fmt.Errorf("setting a debounce: %w", err)
 	}
-	_, before, err := p.idleFor(ctx, 0, 25*time.Second)
+	_, before, err := p.awaitIdle(ctx, 0)
 	if err != nil {
 		return err
 	}
@@ -274,7 +274,7 @@ func (b *bench) debounced(ctx context.Context, p *process, res *watcherResult) e
 	if _, err := b.burst(ctx, res.Watchers, b.touch); err != nil {
 		return err
 	}
-	_, after, err := p.awaitIdle(ctx, 0)
+	_, after, err := p.idleFor(ctx, 0, secondLook)
 	res.PerDebounced = after.since(before, res.Watchers)
 	return err
 }

@@ -63,7 +63,7 @@ func (b *bench) usage(operator *process) (usage, error) {
 func (b *bench) usageWith(measured func() ([]string, error)) (u usage, err error) {
 	u.at = time.Now()
 	pids := []string{strconv.Itoa(os.Getpid())}
-	files, err := filepath.Glob(b.path(".cluster", clusterName, "pids", "*"))
+	files, err := filepath.Glob(b.path(".cluster", b.clusterName, "pids", "*"))
 	if err != nil {
 		return u, err
 	}
