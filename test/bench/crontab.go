@@ -246,11 +246,14 @@ func (b *bench) spread(ctx context.Context) (most int, err error) {
 	return most, b.admin.DeleteAllOf(ctx, &batchv1alpha1.CronTab{}, client.InNamespace(namespace))
 }
 
+// conflicts is what few runs may add on a busy machine, where a write now and then meets another and is repeated.
+const conflicts = 1.1
+
 func (r *cronResult) judge() {
 	r.Aims = judged(
 		aim{Name: "p50 of the start delay, CronTab / CronJob", Most: 1, Got: r.CronTab.DelaySeconds.P50 / r.CronJob.DelaySeconds.P50},
 		aim{Name: "p99 of the start delay, CronTab / CronJob", Most: 1, Got: r.CronTab.DelaySeconds.P99 / r.CronJob.DelaySeconds.P99},
-		aim{Name: "requests per run, CronTab / CronJob", Most: 1, Got: r.CronTab.Requests / r.CronJob.Requests, Enforced: true},
+		aim{Name: "requests per run, CronTab / CronJob", Most: 1, Got: r.CronTab.Requests / r.CronJob.Requests, Enforced: true, Ceiling: conflicts},
 		aim{Name: "starts in one second, with H", Most: 60, Got: float64(r.MostWithH), Enforced: true},
 	)
 }

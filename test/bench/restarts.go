@@ -230,7 +230,8 @@ func (b *bench) limit(ctx context.Context, res *watcherResult) (err error) {
 		if err := b.admin.Patch(ctx, &appsv1.Deployment{ObjectMeta: meta}, client.RawPatch(client.Merge.Type(), template)); err != nil {
 			return fmt.Errorf("restarting %s: %w", name, err)
 		}
-		status := fmt.Appendf(nil, `{"status":{"number":%d}}`, time.Now().UnixNano())
+		// Another number each time, and one that a restart may have.
+		status := fmt.Appendf(nil, `{"status":{"number":%d}}`, time.Now().UnixMilli()%(1<<32))
 		w := &autorebootv1alpha1.ConfigWatcher{ObjectMeta: meta}
 		if err := b.admin.SubResource("status").Patch(ctx, w, client.RawPatch(client.Merge.Type(), status)); err != nil {
 			return fmt.Errorf("recording %s: %w", name, err)
@@ -246,13 +247,13 @@ func (b *bench) limit(ctx context.Context, res *watcherResult) (err error) {
 func (b *bench) restart(ctx context.Context, p *process, res *watcherResult) (err error) {
 	var before counters
 	settle := func() (err error) {
-		_, before, err = p.idleFor(ctx, 0, secondLook)
+		before, err = p.looked(ctx)
 		return err
 	}
 	if res.Operator, err = b.times(ctx, res.Watchers, contender{who: "operator", act: b.touch, pids: p.pids, settle: settle}); err != nil {
 		return err
 	}
-	_, after, err := p.idleFor(ctx, 0, secondLook)
+	after, err := p.looked(ctx)
 	res.PerRestart = after.since(before, res.Watchers)
 	return err
 }
@@ -274,7 +275,7 @@ func (b *bench) debounced(ctx context.Context, p *process, res *watcherResult) e
 	if _, err := b.burst(ctx, res.Watchers, b.touch); err != nil {
 		return err
 	}
-	_, after, err := p.idleFor(ctx, 0, secondLook)
+	after, err := p.looked(ctx)
 	res.PerDebounced = after.since(before, res.Watchers)
 	return err
 }
