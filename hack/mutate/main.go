@@ -32,6 +32,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 func main() {
@@ -120,26 +122,27 @@ func either(a, b string) string {
 func (r runner) each(ctx context.Context, all []mutation, jobs int, report func(mutation, string, error, time.Duration) error) []error {
 	var mu sync.Mutex
 	var errs []error
-	next := make(chan mutation)
-	var workers sync.WaitGroup
-	for range jobs {
-		workers.Go(func() {
-			for m := range next {
-				began := time.Now()
-				killer, err := r.try(ctx, m)
-				mu.Lock()
-				if err := report(m, killer, err, time.Since(began)); err != nil {
-					errs = append(errs, err)
-				}
-				mu.Unlock()
+	var workers errgroup.Group
+	workers.SetLimit(jobs)
+	for _, m := range all {
+		if ctx.Err() != nil {
+			break
+		}
+		workers.Go(func() error {
+			began := time.Now()
+			killer, err := r.try(ctx, m)
+			mu.Lock()
+			defer mu.Unlock()
+			if err := report(m, killer, err, time.Since(began)); err != nil {
+				errs = append(errs, err)
 			}
+			return nil
 		})
 	}
-	for _, m := range all {
-		next <- m
+	_ = workers.Wait() // none gives an error
+	if err := ctx.Err(); err != nil {
+		return append(errs, err)
 	}
-	close(next)
-	workers.Wait()
 	return errs
 }
 

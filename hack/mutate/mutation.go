@@ -85,22 +85,17 @@ func parse(text string) ([]mutation, error) {
 // read takes in one line of a mutation.
 func (m *mutation) read(line string) error {
 	key, value, _ := strings.Cut(line, ": ")
+	field := map[string]*string{"breaks": &m.breaks, "killed by": &m.pkg, "run": &m.run, "focus": &m.focus}[key]
 	switch {
-	case line == "" || line[0] == '#':
-	case line[0] == '-' || line[0] == '+':
+	case line == "", line[0] == '#':
+	case line[0] == '-', line[0] == '+':
 		return m.readEdit(line[0], line[1:])
-	case key == "breaks":
-		m.breaks = value
-	case key == "killed by":
-		m.pkg = value
-	case key == "run":
-		m.run = value
-	case key == "focus":
-		m.focus = value
-	case key == "quick" && value == "true":
-		m.quick = true
+	case field != nil:
+		*field = value
 	case key == "file":
 		m.edits = append(m.edits, edit{file: value})
+	case line == "quick: true":
+		m.quick = true
 	default:
 		return fmt.Errorf("%q is no line of a mutation", line)
 	}

@@ -21,7 +21,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,68 +47,54 @@ func (r runner) try(ctx context.Context, m mutation) (killer string, err error) 
 		return "", err
 	}
 	defer func() { _ = os.RemoveAll(tmp) }()
-	overlay, tree, err := r.write(changed, tmp)
+	overlay, tree, err := r.write(ctx, changed, tmp)
 	if err != nil {
 		return "", err
 	}
 	return test(ctx, m, filepath.Join(r.root, m.pkg), overlay, filepath.Join(tree, m.pkg), filepath.Join(tmp, "mutated.test"))
 }
 
-// write gives what the compiler reads instead of Go files, and the tree in which the tests run: a copy when they are to
-// read another file that is changed.
-func (r runner) write(changed map[string]string, tmp string) (overlay, tree string, err error) {
-	tree = r.root
-	replace := map[string]string{}
+// write gives what the compiler reads instead of Go files, and the tree in which the tests run: a copy when another file is
+// changed, which tests may read.
+func (r runner) write(ctx context.Context, changed map[string]string, tmp string) (overlay, tree string, err error) {
+	overlay, tree = filepath.Join(tmp, "overlay.json"), r.root
+	replace, files := map[string]string{}, map[string]string{}
 	for file, text := range changed {
 		to := filepath.Join(tmp, strings.ReplaceAll(file, "/", "_"))
-		if !strings.HasSuffix(file, ".go") {
-			if tree == r.root {
-				tree = filepath.Join(tmp, "tree")
-				if err := copyTree(r.root, tree); err != nil {
-					return "", "", fmt.Errorf("copying the tree: %w", err)
-				}
+		if strings.HasSuffix(file, ".go") {
+			replace[filepath.Join(r.root, file)] = to
+		} else {
+			if tree, err = r.copied(ctx, filepath.Join(tmp, "tree")); err != nil {
+				return "", "", err
 			}
 			to = filepath.Join(tree, file)
-		} else {
-			replace[filepath.Join(r.root, file)] = to
 		}
-		if err := os.WriteFile(to, []byte(text), 0o600); err != nil {
-			return "", "", err
-		}
+		files[to] = text
 	}
-	overlay = filepath.Join(tmp, "overlay.json")
 	text, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return "", "", err
+	files[overlay] = string(text)
+	for file, text := range files {
+		err = errors.Join(err, os.WriteFile(file, []byte(text), 0o600))
 	}
-	return overlay, tree, os.WriteFile(overlay, text, 0o600)
+	return overlay, tree, err
 }
 
 // notCopied are folders that no test reads whose mutations need a copy.
 var notCopied = []string{".git", ".cluster", "bin", "dist"}
 
-func copyTree(from, to string) error {
-	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+// copied copies the tree, once.
+func (r runner) copied(ctx context.Context, to string) (string, error) {
+	entries, err := os.ReadDir(r.root)
+	if err != nil || os.Mkdir(to, 0o700) != nil { // it is there
+		return to, err
+	}
+	args := []string{"-r", "-t", to}
+	for _, e := range entries {
+		if !slices.Contains(notCopied, e.Name()) {
+			args = append(args, e.Name())
 		}
-		relative, err := filepath.Rel(from, path)
-		switch {
-		case err != nil:
-			return err
-		case slices.Contains(notCopied, relative) && d.IsDir():
-			return fs.SkipDir
-		case d.IsDir():
-			return os.MkdirAll(filepath.Join(to, relative), 0o700)
-		case !d.Type().IsRegular():
-			return nil
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(to, relative), text, 0o600)
-	})
+	}
+	return to, command(ctx, r.root, "cp", args...).Run()
 }
 
 // hangs is when a test binary is ended that does not end. Ginkgo gives up five minutes earlier.
