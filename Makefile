@@ -12,7 +12,7 @@ ARCHS ?= $(ARCH) $(filter-out $(ARCH),amd64 arm64)# architectures of the image
 CLUSTER ?= demo# name of the local cluster
 PKG ?= ./...# packages to test
 TEST_FLAGS ?=# more flags for go test, for instance TEST_FLAGS='-run TestTier -v'
-ARGS ?=# more arguments for run, demo and bench
+ARGS ?=# more arguments for run, demo, mutate and bench
 E2E_FLAGS ?=# more flags for e2e, for instance E2E_FLAGS='-ginkgo.focus AcmeNamespace'
 
 SHELL := /bin/bash
@@ -151,6 +151,13 @@ test-real-node: ## Run the tests of hack/cluster with those of its real node; ne
 	@[ "$$(id -u)" -eq 0 ] || { echo "make test-real-node runs containers on this machine, which needs root" >&2; exit 1; }
 	go run ./hack/cluster build --only simulated,real
 	PLATFORM_REAL_NODE=1 go test -count=1 -timeout 10m -v $(TEST_FLAGS) ./hack/cluster ./hack/cluster/machine
+
+# Every mutation takes a compilation, and some a control plane: all of them about half an hour, the quick ones two minutes.
+.PHONY: mutate
+mutate: ## Break the product on purpose, one small edit at a time, and fail unless a test notices each; ARGS=--quick for some
+	hack/packages.sh slapd postgres mariadbd
+	$(if $(findstring --quick,$(ARGS)),,go run ./hack/cluster build --only envtest,simulated)
+	KUBEBUILDER_ASSETS=$(CURDIR)/bin go run ./hack/mutate $(ARGS)
 
 .PHONY: bench
 bench: ## Measure throughput, latency, requests and memory on the local cluster
