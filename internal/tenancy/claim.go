@@ -54,6 +54,7 @@ const (
 	ReasonLabelReserved        = "LabelReserved"
 	ReasonNameTaken            = "NameTaken"
 	ReasonNamespaceTerminating = "NamespaceTerminating"
+	ReasonAdopting             = "Adopting"
 	ReasonTierInvalid          = "TierInvalid"
 	ReasonQuotaInvalid         = "QuotaInvalid"
 	ReasonUnknownUser          = "UnknownUser"

@@ -98,8 +98,8 @@ type AcmeNamespaceSpec struct {
 
 	// deletionPolicy says what becomes of the Namespace when this object is deleted: Delete removes
 	// it with everything in it, Retain keeps it. Left out, it follows the tier: Retain for prod, else
-	// Delete. Retain, once status.deletionPolicy shows it, holds until Delete is written here, also
-	// after a change of tier.
+	// Delete; a Namespace that existed before, and was adopted, is retained whatever the tier. Retain,
+	// once status.deletionPolicy shows it, holds until Delete is written here, also after a change of tier.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=5,displayName="Deletion policy",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Delete","urn:alm:descriptor:com.tectonic.ui:select:Retain"}
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
