@@ -277,8 +277,7 @@ catalog-push: ## Push what catalog-image made to REGISTRY
 
 .PHONY: release
 release: ## Make the release VERSION: changelog, bundle, catalog, images; see docs/develop/release.md
-	go run ./hack/release --version $(VERSION)
-	go run ./hack/catalog add --version $(VERSION) --image $(BUNDLE_IMG)
+	hack/release.sh $(VERSION) $(BUNDLE_IMG)
 	$(MAKE) --no-print-directory catalog
 	$(MAKE) --no-print-directory bundle-check catalog-validate image bundle-image catalog-image
 	@case $(VERSION) in *-*) ;; *) cp bundle/manifests/*.acme.com_*.yaml test/bundle/testdata/released/; \

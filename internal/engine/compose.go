@@ -210,6 +210,9 @@ func (i identity) String() string {
 // object is none of ours, so that no watch may tell.
 const nameTakenRecheck = time.Minute
 
+// ReasonNameTaken is the reason while an object of somebody else has the name that a child is to have.
+const ReasonNameTaken = "NameTaken"
+
 // placeRecheck is how often a place that is not the owner's yet is looked at, beside the watch.
 const placeRecheck = 10 * time.Second
 
@@ -283,7 +286,7 @@ func (s Scope[T]) mayTake(ctx context.Context, c Child, live client.Object, what
 }
 
 func nameTaken(what identity) Outcome {
-	return BlockFor(nameTakenRecheck, "NameTaken",
+	return BlockFor(nameTakenRecheck, ReasonNameTaken,
 		what.String()+" exists and does not belong to this object; it is left alone. Delete or rename it, or choose another name")
 }
 

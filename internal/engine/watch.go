@@ -106,17 +106,25 @@ func controllerOf(o client.Object) []string {
 	return nil
 }
 
+// retryMin is how long a queue waits after a first failure.
+const retryMin = 50 * time.Millisecond
+
+// controllerOptions are what all controllers have in common. What fails is tried again after twice the time of before, at
+// most retryMax.
+func controllerOptions(workers int, retryMax time.Duration) controller.Options {
+	return controller.Options{
+		MaxConcurrentReconciles: workers,
+		ReconciliationTimeout:   runTimeout,
+		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryMin, retryMax),
+	}
+}
+
 // watches builds the controller: the kind itself, its children, and what it refers to.
 func (r *runner[T]) watches(mgr ctrl.Manager, prototype T) (*builder.Builder, error) {
 	b := ctrl.NewControllerManagedBy(mgr).Named(r.Name).
 		For(prototype, builder.WithPredicates(predicate.Or(
 			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, predicate.Funcs{UpdateFunc: r.mustLook}))).
-		WithOptions(controller.Options{
-			MaxConcurrentReconciles: r.MaxConcurrentReconciles,
-			ReconciliationTimeout:   runTimeout,
-			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
-				50*time.Millisecond, r.RetryMax),
-		})
+		WithOptions(controllerOptions(r.MaxConcurrentReconciles, r.RetryMax))
 	ownersOf, err := r.ownersOf(mgr, prototype)
 	if err != nil {
 		return nil, err
