@@ -66,6 +66,7 @@ const (
 	ReasonReleaseUnreported    = "ReleaseUnreported"
 	ReasonTierViolated         = "TierViolated"
 	ReasonPolicyMissing        = "PolicyMissing"
+	ReasonPolicyDiffers        = "PolicyDiffers"
 	ReasonPolicyUnknown        = "PolicyUnknown"
 )
 

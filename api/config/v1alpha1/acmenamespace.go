@@ -60,7 +60,7 @@ type AcmeNamespaceConfig struct {
 	DNS DNSConfig `json:"dns,omitzero"`
 
 	// PolicyInterval is how often the operator looks whether the guardrail policy is in force; the
-	// condition Protected and a metric show it. More than 0. Default 5m.
+	// condition Protected and a metric show it. More than 0. Default 30s.
 	// +optional
 	PolicyInterval *Duration `json:"policyInterval,omitempty"`
 
@@ -131,7 +131,7 @@ func (a *AcmeNamespaceConfig) setDefaults() {
 		a.ReservedLabels = slices.Clone(defaultReservedLabels)
 	}
 	a.DNS.setDefaults()
-	defaultDuration(&a.PolicyInterval, 5*time.Minute)
+	defaultDuration(&a.PolicyInterval, 30*time.Second)
 	a.Identity.setDefaults()
 	a.Billing.setDefaults()
 }

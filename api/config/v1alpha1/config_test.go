@@ -43,7 +43,7 @@ func TestDefault(t *testing.T) {
 		},
 		AcmeNamespace: AcmeNamespaceConfig{
 			MaxConcurrentReconciles: pointer[int32](10),
-			PolicyInterval:          seconds(300),
+			PolicyInterval:          seconds(30),
 			ProtectedNames: []string{
 				"kube", "openshift", "argocd", "cert-manager", "flux-system", "gatekeeper-system", "ingress-nginx", "istio-system",
 				"kyverno", "monitoring",
