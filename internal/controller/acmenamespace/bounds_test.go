@@ -237,7 +237,7 @@ var _ = Describe("The condition Protected", Ordered, ContinueOnFailure, func() {
 
 	It("is True while the policy is in force", protected)
 
-	for _, suffix := range []string{"", "-managed", "-namespaces", "-subjects"} {
+	for _, suffix := range []string{"", "-managed", "-namespaces", "-services", "-subjects"} {
 		It(fmt.Sprintf("notices that the binding %q is deleted, set to Audit, and installed again", suffix), func() {
 			binding := in("", name+suffix, &admissionregistrationv1.ValidatingAdmissionPolicyBinding{})
 			whole := binding.DeepCopy()
