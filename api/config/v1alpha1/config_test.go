@@ -51,6 +51,8 @@ func TestDefault(t *testing.T) {
 			ReservedLabels: []string{
 				"openshift.io", "gatekeeper.sh", "argoproj.io", "fluxcd.io", "kyverno.io", "cattle.io", "x-k8s.io", "clastix.io",
 				"operatorframework.io", "cilium.io", "projectcalico.org", "cert-manager.io",
+				"istio-injection", "istio.io", "linkerd.io", "kuma.io", "hashicorp.com", "openservicemesh.io", "k8s.aws",
+				"sigstore.dev", "openpolicyagent.org", "securesystemsengineering.connaisseur",
 			},
 			DNS: DNSConfig{
 				Pods: []DNSPods{
