@@ -57,6 +57,7 @@ const (
 	ReasonAdopting             = "Adopting"
 	ReasonTierInvalid          = "TierInvalid"
 	ReasonQuotaInvalid         = "QuotaInvalid"
+	ReasonAdminReserved        = "AdminReserved"
 	ReasonUnknownUser          = "UnknownUser"
 	ReasonIdentityUnreachable  = "IdentityUnreachable"
 	ReasonIdentityPending      = "IdentityPending"
