@@ -332,7 +332,7 @@ func (s Scope[T]) send(ctx context.Context, c Child, what identity, uid types.UI
 		return Wait(nameTakenRecheck, "NamespaceTerminating", "the Namespace is being deleted; it is made anew once it is gone"), nil
 	}
 	if err != nil {
-		return Outcome{}, fmt.Errorf("applying %s: %w", what, err)
+		return Outcome{}, s.refused(fmt.Errorf("applying %s: %w", what, err))
 	}
 	differing, err := s.differing(c, sent.answer, what)
 	if err != nil || len(differing) == 0 {
