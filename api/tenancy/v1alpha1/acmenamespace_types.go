@@ -171,6 +171,11 @@ type AcmeNamespaceStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=3,displayName="Quota",xDescriptors={"urn:alm:descriptor:text"}
 	Quota *QuotaStatus `json:"quota,omitempty"`
 
+	// podSecurity is the Pod Security level that all pods of the namespace were found to meet. They are
+	// not looked at again while that level is enforced. Empty while some violate it.
+	// +optional
+	PodSecurity PodSecurityLevel `json:"podSecurity,omitempty"`
+
 	// administrators are the subjects of the RoleBinding namespace-admin, as "User NAME" and
 	// "Group NAME".
 	// +optional

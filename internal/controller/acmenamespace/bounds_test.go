@@ -272,7 +272,9 @@ var _ = Describe("The condition Protected", Ordered, ContinueOnFailure, func() {
 		policy := in("", name, &admissionregistrationv1.ValidatingAdmissionPolicy{})
 		whole := policy.DeepCopy()
 		for _, change := range []func(*admissionregistrationv1.ValidatingAdmissionPolicySpec){
-			func(s *admissionregistrationv1.ValidatingAdmissionPolicySpec) { s.Validations = s.Validations[:len(s.Validations)-1] },
+			func(s *admissionregistrationv1.ValidatingAdmissionPolicySpec) {
+				s.Validations = s.Validations[:len(s.Validations)-1]
+			},
 			func(s *admissionregistrationv1.ValidatingAdmissionPolicySpec) { s.Validations[0].Expression = "true" },
 			func(s *admissionregistrationv1.ValidatingAdmissionPolicySpec) {
 				s.MatchConditions = append(s.MatchConditions, admissionregistrationv1.MatchCondition{Name: "not-me", Expression: "request.userInfo.username != 'me'"})

@@ -46,6 +46,7 @@ func (r *run) compose(ctx context.Context) (engine.Outcome, error) {
 		return engine.Wait(0, tenancy.ReasonAdopting, fmt.Sprintf("the Namespace %q exists already, so it is retained when this object is deleted, "+
 			"unless spec.deletionPolicy says Delete; that is recorded before it is adopted", r.before.Name)).Due(r.Clock.Now()), nil
 	}
+	r.forgetPods()
 	if err := r.prepare(ctx); err != nil {
 		return engine.Outcome{}, err
 	}
