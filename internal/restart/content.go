@@ -34,7 +34,9 @@ const maxKeys = 32
 // observed is an observation as the status records it. Of keys that are all that counts, one that does not
 // exist now keeps its last value.
 func (o Observation) observed(key Key, were map[string]string, now time.Time) common.ObservedSource {
-	out := common.ObservedSource{Source: o.Source, Hash: o.Hash.now, Since: metav1.NewTime(now.Truncate(time.Second)), Version: o.Version}
+	out := common.ObservedSource{
+		Source: o.Source, Hash: o.Hash.now, Since: metav1.NewTime(now.Truncate(time.Second)), Version: o.Version, Written: o.Written,
+	}
 	switch {
 	case o.OnlyKeys:
 		out.Keys = o.with(were)

@@ -105,14 +105,16 @@ func (n neverOpens) Error() string {
 type revision struct {
 	// baseline and target are what is recorded, and the first observation of what was never seen before.
 	baseline, target []common.ObservedSource
+	// is the content now. A source that is not observed has the value of the target of the pending restart, else of the
+	// baseline.
+	is []common.ObservedSource
 	// changed is the content that differs from the baseline.
 	changed []common.ObservedSource
 	// sources says for people what differs.
 	sources []string
 }
 
-// revise compares what is observed with what is recorded. A source that is not observed has the value of the
-// target of the pending restart, else of the baseline.
+// revise compares what is observed with what is recorded.
 func revise(key Key, s *common.RestartStatus, seen []Observation, now time.Time) revision {
 	r := revision{baseline: slices.Clone(s.Observed)}
 	if s.Pending != nil {
@@ -120,18 +122,32 @@ func revise(key Key, s *common.RestartStatus, seen []Observation, now time.Time)
 	}
 	r.grow(key, seen, now)
 	for _, last := range merge(r.baseline, r.target) {
-		is := last
 		if i := slices.IndexFunc(seen, func(o Observation) bool { return o.Source == last.Source }); i >= 0 {
-			is = seen[i].observed(key, last.Keys, now)
+			r.is = append(r.is, seen[i].observed(key, last.Keys, now))
+		} else {
+			r.is = append(r.is, last)
 		}
-		was := find(r.baseline, last.Source)
+	}
+	for _, o := range seen {
+		if s.Pending != nil || isRecent(s.LastRestart, now) {
+			r.noteWrites(o)
+		}
+	}
+	r.compare()
+	return r
+}
+
+// compare finds what differs from the baseline.
+func (r *revision) compare() {
+	r.changed, r.sources = nil, nil
+	for _, is := range r.is {
+		was := find(r.baseline, is.Source)
 		if was != nil && was.Hash == is.Hash {
 			continue
 		}
 		r.changed = append(r.changed, is)
-		r.sources = append(r.sources, difference(*cmp.Or(was, &last), is))
+		r.sources = append(r.sources, difference(*cmp.Or(was, find(r.target, is.Source), &is), is))
 	}
-	return r
 }
 
 // grow records the first observation of each source, and of each key.
@@ -145,12 +161,33 @@ func (r *revision) grow(key Key, seen []Observation, now time.Time) {
 			*b = o.grown(key, *b)
 		}
 		if t == nil && b == nil {
-			first := o.observed(key, nil, now)
-			first.Version = ""
-			r.baseline = append(r.baseline, first)
+			r.baseline = append(r.baseline, o.observed(key, nil, now))
 		}
 	}
 	slices.SortFunc(r.baseline, bySource)
+}
+
+// noteWrites looks at content that is as recorded, but was written since. When nobody looked meanwhile, it may have
+// changed and changed back, and pods that the last restart has started then run with other content: it counts as changed.
+// Otherwise the write has changed nothing.
+func (r *revision) noteWrites(o Observation) {
+	is := find(r.is, o.Source)
+	for _, recorded := range []*[]common.ObservedSource{&r.baseline, &r.target} {
+		switch was := find(*recorded, o.Source); {
+		case was == nil || was.Hash != is.Hash || was.Written == "" || was.Written == is.Written:
+		case o.unattended:
+			*recorded = without(*recorded, []common.ObservedSource{*was})
+		default:
+			was.Version, was.Written = is.Version, is.Written
+		}
+	}
+}
+
+// recent is how long after its beginning pods of a restart may still start.
+const recent = time.Hour
+
+func isRecent(restart *metav1.Time, now time.Time) bool {
+	return restart != nil && now.Sub(restart.Time) < recent
 }
 
 func bySource(a, b common.ObservedSource) int { return cmp.Compare(a.Source, b.Source) }
@@ -195,11 +232,10 @@ type facts struct {
 // plan brings the pending restart up to date with what is observed. Newer content is the next number; a change
 // that was undone is no restart, if it is a fact that no pod runs with it. The result tells whether a pending
 // restart was dropped.
-func plan(key Key, s *common.RestartStatus, seen []Observation, f facts, now time.Time) (undone bool) {
-	r := revise(key, s, seen, now)
+func plan(key Key, s *common.RestartStatus, r revision, f facts, now time.Time) (undone bool) {
 	if f.rolled && r.replaces(s.Pending) {
-		s.Observed = without(s.Observed, r.target)
-		r = revise(key, s, seen, now)
+		r.baseline = without(r.baseline, r.target)
+		r.compare()
 	}
 	s.Observed = r.baseline
 	correctClock(s, instant(now))
@@ -210,12 +246,13 @@ func plan(key Key, s *common.RestartStatus, seen []Observation, f facts, now tim
 		return p != nil
 	case p != nil && same(r.target, r.changed):
 		p.Target = r.target
-	default:
-		if p == nil && !f.confirmed {
-			s.Observed = without(s.Observed, r.changed)
-		}
-		s.Pending = next(key, s, r, now)
+		return false
+	case p == nil && f.confirmed: // so that no pod has started since with what is observed now
+		forgetWrites(s.Observed)
+	case p == nil:
+		s.Observed = without(s.Observed, r.changed)
 	}
+	s.Pending = next(key, s, r, now)
 	return false
 }
 

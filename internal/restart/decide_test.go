@@ -42,6 +42,12 @@ func TestPlan(t *testing.T) {
 		rolled        bool
 		unconfirmed   bool
 		begins, ended bool
+		later         time.Duration
+	}
+	written := func(o []Observation, when string, unattended bool) event {
+		w := o[0]
+		w.Written, w.unattended = when, unattended
+		return event{seen: []Observation{w}}
 	}
 	see := func(o []Observation) event { return event{seen: o} }
 	begins, ended := event{begins: true}, event{ended: true}
@@ -82,6 +88,34 @@ func TestPlan(t *testing.T) {
 		{reason: "there and back", events: []event{see(inA), see(inB), begins, ended, see(inA), begins, ended, see(inB)}, pending: 3, target: []string{"ConfigMap/c"}},
 		{reason: "settled", events: []event{see(inA), see(inB), begins, ended, see(inB)}},
 		{reason: "settled while away", events: []event{see(inA), see(inB), begins, ended, see(nil)}},
+		{
+			reason: "changed and changed back unseen during the restart", events: []event{see(inA), written(inB, "1", false), begins, written(inB, "3", true)},
+			pending: 2, target: []string{"ConfigMap/c"},
+		},
+		{
+			reason: "or while it waits: workloads that roll meanwhile prove nothing", events: []event{see(inA), written(inB, "1", false), written(inB, "3", true)},
+			pending: 2, target: []string{"ConfigMap/c"},
+		},
+		{
+			reason: "or soon after it", events: []event{see(inA), written(inB, "1", false), begins, ended, written(inB, "3", true)},
+			pending: 2, target: []string{"ConfigMap/c"},
+		},
+		{reason: "written without a change", events: []event{see(inA), written(inB, "1", false), begins, ended, written(inB, "2", false), written(inB, "2", true)}},
+		{
+			reason: "written without a change during the restart",
+			events: []event{see(inA), written(inB, "1", false), begins, written(inB, "2", false), written(inB, "2", true), ended, written(inB, "2", true)},
+		},
+		{reason: "written and no restart before", events: []event{written(inA, "1", false), written(inA, "2", true)}},
+		{
+			reason: "written long after the restart", events: []event{
+				see(inA), written(inB, "1", false), begins, ended, {later: recent}, written(inB, "2", true),
+			},
+		},
+		{
+			reason: "undone unseen, and no pod can have started with it", undone: true, events: []event{
+				see(inA), written(inB, "1", false), begins, ended, written(inA, "2", false), written(inB, "3", true),
+			},
+		},
 		{reason: "a source more is no change", events: []event{see(inA), see(inB), begins, see(second)}, pending: 1, started: true, target: []string{"ConfigMap/c"}},
 		{
 			reason: "that changes during the restart", events: []event{see(inA), see(inB), begins, see(second), see(changed)},
@@ -96,8 +130,10 @@ func TestPlan(t *testing.T) {
 					begin(s, "ContentChanged", noon)
 				case e.ended:
 					settle(s)
+				case e.later > 0:
+					s.LastRestart = &times(-e.later)[0]
 				default:
-					undone = plan(testKey, s, e.seen, facts{confirmed: !e.unconfirmed, rolled: e.rolled}, noon)
+					undone = plan(testKey, s, revise(testKey, s, e.seen, noon), facts{confirmed: !e.unconfirmed, rolled: e.rolled}, noon)
 				}
 				if s.Pending != nil {
 					marks[s.Pending.Mark] = true
@@ -128,14 +164,14 @@ func TestPlan(t *testing.T) {
 
 func TestNext(t *testing.T) {
 	s := &common.RestartStatus{}
-	plan(testKey, s, inA, facts{confirmed: true}, after(-time.Hour))
-	plan(testKey, s, inB, facts{confirmed: true}, after(-time.Minute))
-	plan(testKey, s, inC, facts{confirmed: true}, noon)
+	plan(testKey, s, revise(testKey, s, inA, after(-time.Hour)), facts{confirmed: true}, after(-time.Hour))
+	plan(testKey, s, revise(testKey, s, inB, noon), facts{confirmed: true}, after(-time.Minute))
+	plan(testKey, s, revise(testKey, s, inC, noon), facts{confirmed: true}, noon)
 	if p := s.Pending; !p.Since.Time.Equal(after(-time.Minute)) || !p.Changed.Time.Equal(noon) {
 		t.Errorf("another change in the debounce: %+v", p)
 	}
 	begin(s, "ContentChanged", noon)
-	plan(testKey, s, inA, facts{confirmed: true}, after(time.Minute))
+	plan(testKey, s, revise(testKey, s, inA, noon), facts{confirmed: true}, after(time.Minute))
 	if p := s.Pending; !p.Since.Time.Equal(after(time.Minute)) || s.History[0].Outcome != common.OutcomeCancelled {
 		t.Errorf("newer content after the start: %+v, %+v", p, s.History)
 	}
@@ -277,10 +313,10 @@ func TestConfirm(t *testing.T) {
 	w := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{UID: "d", Generation: 1}, Spec: appsv1.DeploymentSpec{Replicas: new(int32(0))}}
 	w.Status.ObservedGeneration = 1
 	for reached, want := range map[int64]bool{1: true, 2: false} { // 2: the cache does not show the restart yet
-		var c confirmations
+		c := newMemory()
 		req := Request{Object: w, Status: &common.RestartStatus{Number: 1, Workloads: []common.RestartedWorkload{{UID: "d", Generation: reached}}}}
 		c.confirm(req, []workload{deployment(w)})
-		if c.is(req) != want {
+		if c.confirms(req) != want {
 			t.Errorf("restarted as generation %d, seen as 1: confirmed is %v", reached, !want)
 		}
 	}

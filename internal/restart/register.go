@@ -82,7 +82,7 @@ func Register[T Object](mgr ctrl.Manager, prototype T, c Config[T]) (*Restarter,
 		return nil, nil, err
 	}
 	recorder := mgr.GetEventRecorder(c.Kind)
-	r := &Restarter{Options: Options{
+	r := &Restarter{memory: newMemory(), Options: Options{
 		Kind: c.Kind, Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: c.Clock, Namespace: c.Namespace, Peers: c.Peers,
 		Event: func(about client.Object, eventType, reason, note string) {
 			recorder.Eventf(about, nil, eventType, reason, "Restart", "%s", note)

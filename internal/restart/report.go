@@ -76,7 +76,7 @@ func (r *Restarter) settled(ctx context.Context, req Request, now time.Time) (en
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	r.confirmed.confirm(req, all)
+	r.memory.confirm(req, all)
 	if s.LastRestart != nil && now.Sub(s.LastRestart.Time) < revertedFor {
 		if lost := reverted(s, req.states(all)); len(lost) > 0 {
 			return engine.BlockFor(recheck, ReasonReverted, fmt.Sprintf(

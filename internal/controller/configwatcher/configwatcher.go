@@ -179,9 +179,10 @@ func (r *run) keepUpToDate(ctx context.Context) (engine.Outcome, error) {
 	return r.restarter.Run(ctx, r.req)
 }
 
-// observe reads a source, unless it still is in the version that a pending restart is for.
+// observe reads a source, unless it still is in the version that is recorded.
 func (r *run) observe(ctx context.Context, key restart.Key, s v1alpha1.Source) error {
-	if r.unchanged(ctx, s) {
+	if o, unchanged := r.recorded(ctx, s); unchanged {
+		r.req.Observed = append(r.req.Observed, o)
 		return nil
 	}
 	content, meta, err := r.read(ctx, s)
@@ -194,7 +195,7 @@ func (r *run) observe(ctx context.Context, key restart.Key, s v1alpha1.Source) e
 		return err
 	}
 	r.adoptAnnotation(meta)
-	o := observe(key, s, content, meta.GetResourceVersion())
+	o := observe(key, s, content, meta)
 	for _, name := range o.Absent {
 		r.reason = "KeyMissing"
 		r.missing = append(r.missing, fmt.Sprintf("%s/%s has no key %s", s.Kind, s.Name, name))
@@ -203,17 +204,18 @@ func (r *run) observe(ctx context.Context, key restart.Key, s v1alpha1.Source) e
 	return nil
 }
 
-// unchanged tells whether a source is still in the version that a pending restart is for. A missing key has to be
-// reported at every run, so that a source of which keys are named is always read.
-func (r *run) unchanged(ctx context.Context, s v1alpha1.Source) bool {
-	version := restart.PendingVersion(r.req.Status, sourceID(s))
-	if version == "" || len(s.Keys) > 0 {
-		return false
+// recorded is what is recorded of a source that is still in the same version. A missing key has to be reported at every
+// run, so that a source of which keys are named is always read.
+func (r *run) recorded(ctx context.Context, s v1alpha1.Source) (restart.Observation, bool) {
+	if len(s.Keys) > 0 {
+		return restart.Observation{}, false
 	}
 	o := &metav1.PartialObjectMetadata{}
 	o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(string(s.Kind)))
-	err := r.cache.Get(ctx, client.ObjectKey{Namespace: r.watcher.Namespace, Name: s.Name}, o)
-	return err == nil && o.ResourceVersion == version
+	if err := r.cache.Get(ctx, client.ObjectKey{Namespace: r.watcher.Namespace, Name: s.Name}, o); err != nil {
+		return restart.Observation{}, false
+	}
+	return restart.Recorded(r.req.Status, sourceID(s), o.ResourceVersion)
 }
 
 // read reads the content of a source from the API server: caches hold metadata only.
