@@ -26,6 +26,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	"github.com/acme/platform-operator/internal/names"
 )
 
 // maxKeys is how many keys of a source are told apart in the status.
@@ -114,10 +115,7 @@ func difference(was, is common.ObservedSource) string {
 		return name
 	}
 	text := name + ": " + strings.Join(keys, ", ")
-	if len(text) > maxChange {
-		return text[:maxChange] + "…"
-	}
-	return text
+	return names.Clip(text, maxChange)
 }
 
 // maxSources bounds the list of sources in a message.

@@ -27,8 +27,8 @@ import (
 )
 
 var (
-	testKey  = secret(strings.Repeat("k", keySize)).For("an object")
-	otherKey = secret(strings.Repeat("k", keySize)).For("another object")
+	testKey  = KeyOf([]byte(strings.Repeat("k", keySize)), "an object")
+	otherKey = KeyOf([]byte(strings.Repeat("k", keySize)), "another object")
 )
 
 // whole is an observation of all keys.

@@ -41,6 +41,9 @@ const (
 	ReasonSuspended = "Suspended"
 	// ReasonMaxConcurrent: other workloads have to become ready first.
 	ReasonMaxConcurrent = "MaxConcurrent"
+	// ReasonRolloutUnfinished: workloads roll for another reason since the content changed. At the end of that they run with
+	// it; rolled back before, they are restarted.
+	ReasonRolloutUnfinished = "RolloutUnfinished"
 	// ReasonEvicting: pods are still to be evicted or deleted.
 	ReasonEvicting = "Evicting"
 	// ReasonRefused: a workload could not be restarted; it is tried again.
@@ -129,8 +132,9 @@ func revise(key Key, s *common.RestartStatus, seen []Observation, now time.Time)
 		}
 	}
 	for _, o := range seen {
-		if s.Pending != nil || isRecent(s.LastRestart, now) {
-			r.noteWrites(o)
+		r.target = r.noteWrites(r.target, o)
+		if isRecent(s.LastRestart, now) {
+			r.baseline = r.noteWrites(r.baseline, o)
 		}
 	}
 	r.compare()
@@ -170,17 +174,16 @@ func (r *revision) grow(key Key, seen []Observation, now time.Time) {
 // noteWrites looks at content that is as recorded, but was written since. When nobody looked meanwhile, it may have
 // changed and changed back, and pods that the last restart has started then run with other content: it counts as changed.
 // Otherwise the write has changed nothing.
-func (r *revision) noteWrites(o Observation) {
-	is := find(r.is, o.Source)
-	for _, recorded := range []*[]common.ObservedSource{&r.baseline, &r.target} {
-		switch was := find(*recorded, o.Source); {
-		case was == nil || was.Hash != is.Hash || was.Written == "" || was.Written == is.Written:
-		case o.unattended:
-			*recorded = without(*recorded, []common.ObservedSource{*was})
-		default:
-			was.Version, was.Written = is.Version, is.Written
-		}
+func (r *revision) noteWrites(recorded []common.ObservedSource, o Observation) []common.ObservedSource {
+	is, was := find(r.is, o.Source), find(recorded, o.Source)
+	switch {
+	case was == nil || was.Hash != is.Hash || was.Written == "" || was.Written == is.Written:
+	case o.unattended:
+		return without(recorded, []common.ObservedSource{*was})
+	default:
+		was.Version, was.Written = is.Version, is.Written
 	}
+	return recorded
 }
 
 // recent is how long after its beginning pods of a restart may still start.
@@ -278,10 +281,19 @@ func entry(s *common.RestartStatus, uid types.UID) *common.RestartedWorkload {
 	return nil
 }
 
-// turn tells whose turn it is in a restart that has started, and how many others wait. At most maxConcurrent
+// turns is whose turn it is in a restart that has started.
+type turns struct {
+	now        []int
+	waiting    int // for those that roll to become ready
+	unfinished int // roll for another reason since the content changed: they are restarted if that is rolled back
+}
+
+func (t turns) done() bool { return t.waiting+t.unfinished == 0 }
+
+// turn tells whose turn it is in a restart that has started. At most maxConcurrent
 // workloads roll at once, 0 stands for all; one that was restarted before and still rolls needs no turn of its
 // own. A workload that this restart has reached is not restarted again, also when somebody took its mark off.
-func turn(s *common.RestartStatus, states []state, maxConcurrent int) (now []int, waiting int) {
+func turn(s *common.RestartStatus, states []state, maxConcurrent int) (t turns) {
 	var others []int
 	rolling := 0
 	for i, w := range states {
@@ -292,11 +304,11 @@ func turn(s *common.RestartStatus, states []state, maxConcurrent int) (now []int
 		switch {
 		case reached(s, w):
 		case w.behind && rolledAlready(s.Pending, w):
-			waiting++ // for the end of its rollout: until then it can be rolled back to the pods it had
+			t.unfinished++
 		case late && maxConcurrent > 0:
-			waiting++ // until the cache shows whether it rolls
+			t.waiting++ // until the cache shows whether it rolls
 		case rolls:
-			now = append(now, i)
+			t.now = append(t.now, i)
 		default:
 			others = append(others, i)
 		}
@@ -305,7 +317,9 @@ func turn(s *common.RestartStatus, states []state, maxConcurrent int) (now []int
 	if maxConcurrent > 0 {
 		room = min(room, max(0, maxConcurrent-rolling))
 	}
-	return append(now, others[:room]...), waiting + len(others) - room
+	t.now = append(t.now, others[:room]...)
+	t.waiting += len(others) - room
+	return t
 }
 
 // inProgress tells whether a workload rolls for a restart, as far as is known: a cache that is late does not show
@@ -314,6 +328,14 @@ func inProgress(s *common.RestartStatus, w state) (late, rolls bool) {
 	e := entry(s, w.id.UID)
 	late = e != nil && w.id.Generation < e.Generation
 	return late, late || w.rolling && (e != nil || numberOf(w.mark) > 0)
+}
+
+// unfinished tells whether a workload still rolls for the last restart.
+func unfinished(s *common.RestartStatus, states []state) bool {
+	return slices.ContainsFunc(states, func(w state) bool {
+		late, rolls := inProgress(s, w)
+		return entry(s, w.id.UID) != nil && (late || rolls && w.mark == s.Mark)
+	})
 }
 
 // reached tells whether a workload needs nothing more from the pending restart: it carries its mark, or did, or

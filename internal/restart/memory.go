@@ -33,9 +33,11 @@ type memory struct {
 	attended *lru.Cache
 	// confirmed are the numbers of the last restarts after whose end the baseline was seen, by the object's UID.
 	confirmed *lru.Cache
+	// hanging are the numbers of the last restarts whose rollouts had not ended when they were last looked at.
+	hanging *lru.Cache
 }
 
-func newMemory() memory { return memory{lru.New(remembered), lru.New(remembered)} }
+func newMemory() memory { return memory{lru.New(remembered), lru.New(remembered), lru.New(remembered)} }
 
 type attendedSource struct {
 	object types.UID
@@ -54,15 +56,30 @@ func (m memory) attend(req Request) {
 }
 
 // confirms tells whether the baseline was seen after the end of the last restart.
-func (m memory) confirms(req Request) bool {
-	number, known := m.confirmed.Get(req.Object.GetUID())
+func (m memory) confirms(req Request) bool { return isLast(m.confirmed, req) }
+
+// hangs tells whether the rollouts of the last restart had not ended when they were last looked at.
+func (m memory) hangs(req Request) bool { return isLast(m.hanging, req) }
+
+func isLast(numbers *lru.Cache, req Request) bool {
+	number, known := numbers.Get(req.Object.GetUID())
 	return known && number == req.Status.Number
 }
 
+// hang notes whether workloads still roll for the last restart.
+func (m memory) hang(req Request, states []state) bool {
+	if !unfinished(req.Status, states) {
+		m.hanging.Remove(req.Object.GetUID())
+		return false
+	}
+	m.hanging.Add(req.Object.GetUID(), req.Status.Number)
+	return true
+}
+
 // confirm notes that everything observed is the baseline, and that no workload rolls.
-func (m memory) confirm(req Request, all []workload) {
+func (m memory) confirm(req Request, states []state) {
 	rolls := func(w state) bool { _, rolls := inProgress(req.Status, w); return w.rolling || rolls }
-	if req.Status.Number > 0 && len(req.Observed) == len(req.Status.Observed) && !slices.ContainsFunc(req.states(all), rolls) {
+	if req.Status.Number > 0 && len(req.Observed) == len(req.Status.Observed) && !slices.ContainsFunc(states, rolls) {
 		m.confirmed.Add(req.Object.GetUID(), req.Status.Number)
 	}
 }

@@ -127,7 +127,7 @@ func (w world) states(watcher int, late bool) []state {
 }
 
 var (
-	modelKeys = []Key{secret(strings.Repeat("k", keySize)).For("0"), secret(strings.Repeat("k", keySize)).For("1")}
+	modelKeys = []Key{KeyOf([]byte(strings.Repeat("k", keySize)), "0"), KeyOf([]byte(strings.Repeat("k", keySize)), "1")}
 	modelSeen = func() (all [2][3]Observation) {
 		for i := range all {
 			for c := range all[i] {
@@ -213,8 +213,8 @@ func (m model) restart(w *world, i int, s *common.RestartStatus, h how) (worlds 
 			reach(s, l.id)
 		}
 	}
-	todo, waiting := turn(s, states, m.maxConcurrent)
-	for _, n := range todo {
+	t := turn(s, states, m.maxConcurrent)
+	for _, n := range t.now {
 		if m.patch(w, i, n, p.Mark, h.late) {
 			worlds = append(worlds, w.clone())
 		}
@@ -222,7 +222,7 @@ func (m model) restart(w *world, i int, s *common.RestartStatus, h how) (worlds 
 		id.Generation = w.Loads[n].Generation
 		reach(s, id)
 	}
-	if waiting == 0 {
+	if t.done() {
 		settle(s)
 	}
 	return worlds

@@ -43,7 +43,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -161,7 +160,7 @@ func (r *Restarter) Check(req Request) engine.Outcome {
 // Key gives the key that the hashes of an object are made with.
 func (r *Restarter) Key(ctx context.Context, object client.Object) (Key, error) {
 	root, err := r.keys.get(ctx, r.Options)
-	return root.For(object.GetUID()), err
+	return KeyOf(root, object.GetUID()), err
 }
 
 // Recorded is what is recorded of a source; false unless it was seen in this very version, so that it need not be read
@@ -274,7 +273,7 @@ const maxNote = 1024
 // event reports about an object. A note that is too long is cut: the API server would reject the event.
 func (r *Restarter) event(about client.Object, eventType, reason, note string) {
 	if len(note) > maxNote {
-		note = strings.ToValidUTF8(note[:maxNote-len("…")], "") + "…"
+		note = names.Clip(note, maxNote-len("…"))
 	}
 	r.Event(about, eventType, reason, note)
 }

@@ -242,7 +242,7 @@ type PendingRestart struct {
 	// +listType=atomic
 	Sources []string `json:"sources,omitempty"`
 	// reason is why it has not happened yet: Debounce, MinInterval, OutsideWindow, Suspended,
-	// MaxConcurrent, Evicting, Refused.
+	// MaxConcurrent, RolloutUnfinished, Evicting, Refused.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 	// notBefore is the earliest time of the next attempt; absent when that depends on something else than
