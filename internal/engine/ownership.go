@@ -264,7 +264,7 @@ func (s Scope[T]) eachPlace(ctx context.Context, places []string, do func(client
 
 // search calls do for the children of a type in one list.
 func (s Scope[T]) search(ctx context.Context, proto client.Object, where []client.ListOption, do func(client.Object) error) error {
-	newList, err := listOf(s.Client.Scheme(), proto)
+	newList, err := ListOf(s.Client.Scheme(), proto)
 	if err != nil {
 		return err
 	}

@@ -156,7 +156,7 @@ func (r *runner[T]) mustLook(e event.UpdateEvent) bool {
 
 // ownersOf maps a child to those who may own it. A mark leads nowhere that a proof does not lead to as well.
 func (r *runner[T]) ownersOf(mgr ctrl.Manager, prototype T) (handler.MapFunc, error) {
-	newList, err := listOf(mgr.GetScheme(), prototype)
+	newList, err := ListOf(mgr.GetScheme(), prototype)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +186,7 @@ func (r *runner[T]) markedBy(o client.Object) []reconcile.Request {
 
 // referringTo maps a referenced object to the objects that refer to it.
 func (r *runner[T]) referringTo(mgr ctrl.Manager, prototype T, index string) (handler.MapFunc, error) {
-	newList, err := listOf(mgr.GetScheme(), prototype)
+	newList, err := ListOf(mgr.GetScheme(), prototype)
 	if err != nil {
 		return nil, err
 	}
@@ -212,8 +212,8 @@ func (r *runner[T]) indexed(ctx context.Context, list client.ObjectList, index, 
 	return out
 }
 
-// listOf gives the constructor of the list type that belongs to an object's type.
-func listOf(scheme *runtime.Scheme, o client.Object) (func() client.ObjectList, error) {
+// ListOf gives the constructor of the list type that belongs to an object's type.
+func ListOf(scheme *runtime.Scheme, o client.Object) (func() client.ObjectList, error) {
 	gvk, err := apiutil.GVKForObject(o, scheme)
 	if err != nil {
 		return nil, err
