@@ -30,7 +30,9 @@ var (
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading = regexp.MustCompile(`(?m)^#+ +(.+)$`)
 	fenced  = regexp.MustCompile("(?ms)^ *```.*?^ *```")
-	command = regexp.MustCompile("(?m)(?:^\\s*|`|sudo )make ((?:[a-z][a-z0-9-]*[ `]?)+)")
+	// A command in a block is at the start of a line, else in backticks.
+	inBlock = regexp.MustCompile(`(?m)^\s*(?:sudo )?make ((?:[a-z][a-z0-9-]* ?)+)`)
+	inText  = regexp.MustCompile("`(?:sudo )?make ((?:[a-z][a-z0-9-]* ?)+)")
 	target  = regexp.MustCompile(`(?m)^([a-z][a-z0-9-]*):`)
 )
 
@@ -64,8 +66,10 @@ func TestMakeTargets(t *testing.T) {
 		targets = append(targets, m[1])
 	}
 	for _, page := range pages(t) {
-		for _, m := range command.FindAllStringSubmatch(read(t, page), -1) {
-			for _, name := range strings.Fields(strings.Trim(m[1], "`")) {
+		text := read(t, page)
+		blocks := strings.Join(fenced.FindAllString(text, -1), "\n")
+		for _, m := range append(inBlock.FindAllStringSubmatch(blocks, -1), inText.FindAllStringSubmatch(text, -1)...) {
+			for _, name := range strings.Fields(m[1]) {
 				if !slices.Contains(targets, name) {
 					t.Errorf("%s names \"make %s\", which the Makefile does not have", page, name)
 				}
