@@ -139,7 +139,7 @@ func (p *planner) begin(settled time.Time) metav1.Time {
 	return metav1.NewTime(begin)
 }
 
-// withoutJitter identifies the rules without their jitter. A ledger of these goes on: a jitter that is added only delays.
+// withoutJitter identifies the rules without their jitter. A ledger of these continues: a jitter that is added only delays.
 func (p *planner) withoutJitter() string {
 	spec := p.tab.Spec
 	spec.Jitter = nil
@@ -336,7 +336,7 @@ func (p *planner) start(slot time.Time) {
 	p.starts = append(p.starts, start{job: jobOf(p.tab.Name, slot), slot: slot})
 }
 
-// busy tells whether a run goes on or is started now.
+// busy tells whether a run is in progress or is started now.
 func (p *planner) busy() bool {
 	return len(p.starts) > 0 || slices.ContainsFunc(p.jobs, func(j job) bool { return j.outcome == v1alpha1.OutcomeRunning })
 }

@@ -163,7 +163,7 @@ func (v view) find(name string) (job, bool) {
 	return v.jobs[i], true
 }
 
-// outcomes records how runs ended that were going on.
+// outcomes records how runs ended that were in progress.
 func (v view) outcomes(s *v1alpha1.CronTabStatus, tracked []v1alpha1.ActiveRun) (failed []string) {
 	for _, run := range tracked {
 		j, exists := v.find(run.Job)

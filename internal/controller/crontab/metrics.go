@@ -51,7 +51,7 @@ type activeRuns struct {
 // observeActive registers the count.
 func observeActive(reader client.Reader) error {
 	return engine.Observe(&activeRuns{
-		prometheus.NewDesc("platform_operator_crontab_active_runs", "Runs of CronTabs that are going on.", nil, nil), reader,
+		prometheus.NewDesc("platform_operator_crontab_active_runs", "Runs of CronTabs that are in progress.", nil, nil), reader,
 	})
 }
 

@@ -115,7 +115,7 @@ func (l *ledger) Released(ctx context.Context, r billing.Release) error {
 	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
 	defer cancel()
 	if err := l.send(ctx, r); err != nil {
-		return fmt.Errorf("telling billing at %s that namespace %s is released: %w", l.host, r.Namespace, err)
+		return fmt.Errorf("reporting the release of the namespace %s to billing at %s: %w", r.Namespace, l.host, err)
 	}
 	return nil
 }
