@@ -212,8 +212,8 @@ func (r *run) carryOut(ctx context.Context, d decision) (made bool, out engine.O
 	return made, engine.Done(), nil
 }
 
-// postpone is the outcome of a decision that could not be carried out. What became of earlier runs is recorded all the
-// same, and their history is pruned: it may be what is in the way, as with a quota of Jobs.
+// postpone is the outcome of a decision that could not be carried out. It still records how earlier runs ended and prunes
+// their history, which may be the obstacle, for instance with a quota of Jobs.
 func (r *run) postpone(ctx context.Context, d decision, out engine.Outcome, cause error) (engine.Outcome, error) {
 	if err := r.record(ctx, d); err != nil {
 		return engine.Outcome{}, errors.Join(cause, err)

@@ -30,10 +30,10 @@ import (
 )
 
 const (
-	// onTime is how late a run may start that missedRuns Skip does not take for missed.
+	// onTime is how late a run may start without being missed under the policy Skip of missedRuns.
 	onTime = time.Minute
 	// clockWasWrong is how far a ledger may be ahead of the clock. Up to that the clock was set back, and nothing
-	// is run twice; beyond it the clock had been wrong before, and the ledger is worth nothing.
+	// is run twice; beyond it the clock had been wrong before, and the ledger is discarded.
 	clockWasWrong = 24 * time.Hour
 	// forecasts is how many runs status.nextRuns names.
 	forecasts = 5
@@ -47,7 +47,7 @@ type view struct {
 	schedule schedule.Schedule
 	// jobs are all runs that there are.
 	jobs []job
-	// taken are the requests for runs by hand whose Job's name is somebody else's.
+	// taken are the requests for runs by hand whose Job's name belongs to another object.
 	taken []string
 }
 
@@ -301,8 +301,8 @@ func (p *planner) drain() {
 	}
 }
 
-// makeRoom stops the runs of the schedule that go on, unless they were started just now. A run by hand is never stopped
-// for another: what comes meanwhile waits for it.
+// makeRoom stops the runs of the schedule that are in progress, unless they were started just now. A run by hand is never
+// stopped for another run, which waits for it instead.
 func (p *planner) makeRoom() {
 	for _, j := range p.jobs {
 		adopted := slices.ContainsFunc(p.starts, func(s start) bool { return s.job == j.name })

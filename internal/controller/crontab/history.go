@@ -196,7 +196,7 @@ func later(a, b *metav1.Time) *metav1.Time {
 	return b
 }
 
-// active lists the runs that go on, and counts the pods that they are to have.
+// active lists the runs in progress, and counts the pods that they should have.
 func (v view) active(tracked []v1alpha1.ActiveRun, d decision) (list []v1alpha1.ActiveRun, pods int32) {
 	for _, j := range v.jobs {
 		if j.outcome != v1alpha1.OutcomeRunning {

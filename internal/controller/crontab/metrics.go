@@ -42,7 +42,7 @@ var (
 
 func init() { metrics.Registry.MustRegister(startDelay, missedRuns) }
 
-// activeRuns counts the runs that go on, over all CronTabs in the cache, whenever metrics are read.
+// activeRuns counts the runs in progress, over all CronTabs in the cache, whenever metrics are read.
 type activeRuns struct {
 	desc   *prometheus.Desc
 	reader client.Reader

@@ -73,7 +73,7 @@ type data struct {
 // New returns the ledger that o describes, without connecting to it. It fails when o is not complete or would send a
 // token in clear.
 //
-// An answer of 2xx, 404 (billing never knew the namespace) or 409 (it was told before) means that billing knows; every
+// An answer of 2xx, 404 (billing never knew the namespace) or 409 (it was reported before) means that billing knows; every
 // other answer, a redirect too, is an error.
 func New(o Options) (billing.Ledger, error) {
 	o.Source = cmp.Or(o.Source, "/platform-operator")

@@ -38,7 +38,7 @@ const (
 	checkQuery    = "check watch.where or watch.query"
 )
 
-// logins are what a server says to somebody whom it does not let in.
+// logins are the errors of a server that rejects a login.
 var logins = map[uint16]string{
 	1044: checkDatabase, 1049: checkDatabase,
 	1045: checkLogin, 1698: checkLogin,
