@@ -68,10 +68,12 @@ manifests: bin/controller-gen ## Generate CRDs, the manager's role and webhook c
 		output:rbac:artifacts:config=config/rbac output:webhook:artifacts:config=config/webhook
 	rm -rf config/crd/bases && mv dist/crd config/crd/bases
 
+# The comments of the types are wrapped; the cells of a table need not be.
 .PHONY: docs
 docs: bin/crd-ref-docs ## Generate docs/reference
 	bin/crd-ref-docs --log-level=WARN --renderer=markdown --source-path=api \
 		--config=docs/reference/config.yaml --output-path=docs/reference/api.md
+	sed -i -E 's#([^ >])<br />([^-< ])#\1 \2#g' docs/reference/api.md
 
 .PHONY: fmt
 fmt: bin/golangci-lint ## Format the code

@@ -127,7 +127,7 @@ func take(ctx context.Context, turn chan<- struct{}) error {
 	case turn <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return &Error{Reason: TimedOut, Message: "the read was given up before a connection was free"}
+		return &Error{Reason: TimedOut, Message: "the reading was canceled before a connection was free"}
 	case <-after(ctx, queueing):
 		return &Error{Reason: TimedOut, Message: "no connection was free in time: other policies' statements in this namespace take too long"}
 	}
