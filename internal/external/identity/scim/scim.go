@@ -225,7 +225,7 @@ func (d *directory) found(body []byte, name string) (bool, error) {
 	}
 	hidden := *list.TotalResults - len(list.Resources)
 	for _, user := range list.Resources {
-		if active, known := member(user, "active").(bool); known && !active {
+		if active, told := member(user, "active").(bool); told && !active {
 			continue
 		}
 		values := d.values(user)
