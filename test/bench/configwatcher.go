@@ -80,7 +80,8 @@ func measureWatchers(ctx context.Context, l *lab) (res *watcherResult, err error
 		return nil, err
 	}
 	b := &bench{lab: l, subject: subject{name: configWatcher}}
-	if b.cluster, err = b.up(ctx); err != nil {
+	// While it rolls, a Deployment has twice as many pods.
+	if b.cluster, err = b.up(ctx, 2*l.count*l.replicas); err != nil {
 		return nil, err
 	}
 	res = &watcherResult{Watchers: l.count, ConfigMaps: l.count * sourcesPerWatcher, Replicas: l.replicas}
