@@ -12,7 +12,7 @@ ARCHS ?= $(ARCH) $(filter-out $(ARCH),amd64 arm64)# architectures of the image
 CLUSTER ?= demo# name of the local cluster
 PKG ?= ./...# packages to test
 TEST_FLAGS ?=# more flags for go test, for instance TEST_FLAGS='-run TestTier -v'
-ARGS ?=# more arguments for run, demo and bench
+ARGS ?=# more arguments for run, demo, mutate and bench
 E2E_FLAGS ?=# more flags for e2e, for instance E2E_FLAGS='-ginkgo.focus AcmeNamespace'
 
 SHELL := /bin/bash
@@ -68,10 +68,12 @@ manifests: bin/controller-gen ## Generate CRDs, the manager's role and webhook c
 		output:rbac:artifacts:config=config/rbac output:webhook:artifacts:config=config/webhook
 	rm -rf config/crd/bases && mv dist/crd config/crd/bases
 
+# The comments of the types are wrapped; the cells of a table need not be.
 .PHONY: docs
 docs: bin/crd-ref-docs ## Generate docs/reference
 	bin/crd-ref-docs --log-level=WARN --renderer=markdown --source-path=api \
 		--config=docs/reference/config.yaml --output-path=docs/reference/api.md
+	sed -i -E 's#([^ >])<br />([^-< ])#\1 \2#g' docs/reference/api.md
 
 .PHONY: fmt
 fmt: bin/golangci-lint ## Format the code
@@ -151,6 +153,13 @@ test-real-node: ## Run the tests of hack/cluster with those of its real node; ne
 	@[ "$$(id -u)" -eq 0 ] || { echo "make test-real-node runs containers on this machine, which needs root" >&2; exit 1; }
 	go run ./hack/cluster build --only simulated,real
 	PLATFORM_REAL_NODE=1 go test -count=1 -timeout 10m -v $(TEST_FLAGS) ./hack/cluster ./hack/cluster/machine
+
+# Every mutation takes a compilation, and some a control plane: all of them about half an hour, the quick ones two minutes.
+.PHONY: mutate
+mutate: ## Break the product on purpose, one small edit at a time, and fail unless a test notices each; ARGS=--quick for some
+	hack/packages.sh slapd postgres mariadbd
+	$(if $(findstring --quick,$(ARGS)),,go run ./hack/cluster build --only envtest,simulated)
+	KUBEBUILDER_ASSETS=$(CURDIR)/bin go run ./hack/mutate $(ARGS)
 
 .PHONY: bench
 bench: ## Measure throughput, latency, requests and memory on the local cluster
@@ -288,8 +297,7 @@ catalog-push: ## Push what catalog-image made to REGISTRY
 
 .PHONY: release
 release: ## Make the release VERSION: changelog, bundle, catalog, images; see docs/develop/release.md
-	go run ./hack/release --version $(VERSION)
-	go run ./hack/catalog add --version $(VERSION) --image $(BUNDLE_IMG)
+	hack/release.sh $(VERSION) $(BUNDLE_IMG)
 	$(MAKE) --no-print-directory catalog
 	$(MAKE) --no-print-directory bundle-check catalog-validate image bundle-image catalog-image
 	@case $(VERSION) in *-*) ;; *) cp bundle/manifests/*.acme.com_*.yaml test/bundle/testdata/released/; \

@@ -17,7 +17,9 @@ limitations under the License.
 // Command crds tightens the generated CustomResourceDefinitions: every string, list and map gets a bound, and every string
 // that a parser reads gets a pattern that is stricter than the parser (docs/adr/0027-no-poison.md).
 //
-// Markers in the types cannot do that for the types of Kubernetes that they embed, and can be forgotten; this sees every
+// It also joins the lines of each paragraph of the descriptions, which are wrapped where comments are.
+//
+// Markers in the types cannot set bounds for the types of Kubernetes that they embed, and can be forgotten; this sees every
 // field of every kind.
 package main
 
@@ -66,7 +68,8 @@ func run(folder string) error {
 	return nil
 }
 
-// tighten gives a definition with bounds in the schema of each of its versions. All else stays as it was written.
+// tighten gives a definition with bounds, and descriptions without breaks in paragraphs, in the schema of each of its versions.
+// All else stays as it was written.
 func tighten(text []byte) ([]byte, error) {
 	crd := map[string]any{}
 	if err := yaml.UnmarshalStrict(text, &crd); err != nil {
@@ -87,6 +90,7 @@ func tighten(text []byte) ([]byte, error) {
 			return nil, err
 		}
 		boundObject(schema)
+		unwrap(schema)
 		if err := convert(schema, &generic); err != nil {
 			return nil, err
 		}

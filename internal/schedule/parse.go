@@ -90,7 +90,7 @@ func split(expression string) ([]string, error) {
 		}
 		return strings.Fields(expanded), nil
 	case strings.Contains(texts[0], "TZ="):
-		return nil, errors.New("the time zone is not part of the expression: set the time zone beside it")
+		return nil, errors.New("the time zone is not part of the expression: set timeZone instead")
 	case len(texts) != len(fields):
 		return nil, fmt.Errorf("it has %d fields: %s; there are no seconds and no years", len(texts), wantFields)
 	}
@@ -109,7 +109,7 @@ func parseTimeZone(name string) (*time.Location, error) {
 	}
 	if m := offset.FindStringSubmatch(name); m != nil {
 		return nil, fmt.Errorf(`time zone %q is an offset: want an IANA name such as "Europe/Berlin", which knows daylight saving time, `+
-			`or "Etc/GMT%s%s" (there the sign is the other way round)`, name, map[string]string{"+": "-", "-": "+"}[m[1]], m[2])
+			`or "Etc/GMT%s%s" (where the sign is reversed)`, name, map[string]string{"+": "-", "-": "+"}[m[1]], m[2])
 	}
 	location, err := time.LoadLocation(name)
 	if err != nil || strings.HasPrefix(name, "posix/") || strings.HasPrefix(name, "right/") {

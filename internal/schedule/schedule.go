@@ -153,7 +153,7 @@ func (s Schedule) offset(at int64) int64 {
 	return int64(offset)
 }
 
-// bounds gives the start and the end of the period that an instant is in. Where a zone goes on by a rule, beyond its
+// bounds gives the start and the end of the period that an instant is in. Where a zone follows a rule, after the end of its
 // table of changes, time.ZoneBounds is wrong in two ways. In a leap year it ends a period a day early, so that the
 // end may be before the instant: golang/go#81583. And in the year of the last entry it may give a start before
 // that entry. So the start is only where the search begins, and a day is added to an end that is none. Bounds at which

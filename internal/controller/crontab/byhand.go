@@ -52,7 +52,7 @@ func (p *planner) byHand() {
 	}
 }
 
-// byHandOnly is the decision while the schedule makes no sense.
+// byHandOnly is the decision while the schedule is invalid.
 func byHandOnly(v view) decision {
 	p := &planner{view: v}
 	p.byHand()

@@ -44,17 +44,17 @@ import (
 
 // The conditions of a CronTab, in the order of its steps.
 const (
-	// Scheduled: cronSpec and timeZone make sense.
+	// Scheduled: cronSpec and timeZone are valid.
 	Scheduled = "Scheduled"
-	// Started: every slot that has come is dealt with.
+	// Started: every slot so far was run, skipped, missed or queued.
 	Started = "Started"
-	// HistoryKept: of the ended runs there are as many as wanted.
+	// HistoryKept: as many ended runs are kept as spec.history says.
 	HistoryKept = "HistoryKept"
-	// PodsStarted: the runs that go on have their pods.
+	// PodsStarted: the runs in progress have their pods.
 	PodsStarted = "PodsStarted"
-	// LastRunSucceeded: the last run that ended did so well.
+	// LastRunSucceeded: the last run that ended has succeeded.
 	LastRunSucceeded = "LastRunSucceeded"
-	// RunsEnded: nothing goes on any more. While deleting only.
+	// RunsEnded: no run is in progress. While deleting only.
 	RunsEnded = "RunsEnded"
 )
 
@@ -81,7 +81,7 @@ const (
 const (
 	// Name is the kind in lower case.
 	Name = "crontab"
-	// Finalizer keeps a CronTab until its runs have ended.
+	// Finalizer keeps a CronTab that is being deleted until its runs have ended.
 	Finalizer = "finalizer.batch.acme.com"
 
 	// lookAgain is how often the clock is looked at while a run is far off: timers do not notice that it was set.
@@ -147,7 +147,7 @@ type run struct {
 	live map[string]*batchv1.Job
 }
 
-// parse does what the webhook does, too.
+// parse reads the schedule. The webhook makes the same checks.
 func (r *run) parse(ctx context.Context) (engine.Outcome, error) {
 	if err := r.look(ctx); err != nil {
 		return engine.Outcome{}, err
@@ -163,16 +163,16 @@ func (r *run) parse(ctx context.Context) (engine.Outcome, error) {
 	switch {
 	case parsed.NeverFires():
 		return engine.Done().Because(ReasonNeverFires).Saying(fmt.Sprintf(
-			"there is no day on which %q fires; runs can be started by hand only", spec.CronSpec)), nil
+			"no day matches %q, so that it never fires; change spec.cronSpec, or start runs by hand", spec.CronSpec)), nil
 	case spec.Suspend:
-		return engine.Done().Because(ReasonSuspended).Saying("spec.suspend is true; runs can be started by hand only"), nil
+		return engine.Done().Because(ReasonSuspended).Saying("spec.suspend is true: runs start by hand only"), nil
 	}
-	return engine.Done().Saying(fmt.Sprintf("%q is %q", spec.CronSpec, parsed)), nil
+	return engine.Done().Saying(fmt.Sprintf("the schedule in effect is %q", parsed)), nil
 }
 
-// start deals with the slots that have come. The status is written after all else was done: when that is interrupted,
-// the next run comes to the same names, and finds what was made already. A run that makes Jobs leaves the status to the
-// next one on purpose: when many CronTabs fire together, all are started before anything is written about any.
+// start starts, stops and queues runs for the slots so far. The status is written last: after an interruption, the next
+// reconcile computes the same names and finds the Jobs that exist already. A reconcile that creates Jobs leaves the status to the
+// next one on purpose: when many CronTabs fire together, all are started before any status is written.
 func (r *run) start(ctx context.Context) (engine.Outcome, error) {
 	d := decide(r.view)
 	made, out, err := r.carryOut(ctx, d)
@@ -188,7 +188,7 @@ func (r *run) start(ctx context.Context) (engine.Outcome, error) {
 		return engine.Outcome{}, err
 	}
 	return r.dueAt(engine.Done().Saying(
-		fmt.Sprintf("%d in progress, %d waiting", r.Obj.Status.ActiveRuns, len(d.ledger.Queue)+len(d.waiting))), r.next(d)), nil
+		fmt.Sprintf("runs: %d in progress, %d waiting", r.Obj.Status.ActiveRuns, len(d.ledger.Queue)+len(d.waiting))), r.next(d)), nil
 }
 
 // nameTaken is the error of a request for a run by hand whose Job's name is somebody else's.
@@ -212,8 +212,8 @@ func (r *run) carryOut(ctx context.Context, d decision) (made bool, out engine.O
 	return made, engine.Done(), nil
 }
 
-// postpone is the outcome of a decision that could not be carried out. What became of earlier runs is recorded all the
-// same, and their history is pruned: it may be what is in the way, as with a quota of Jobs.
+// postpone is the outcome of a decision that could not be carried out. It still records how earlier runs ended and prunes
+// their history, which may be the obstacle, for instance with a quota of Jobs.
 func (r *run) postpone(ctx context.Context, d decision, out engine.Outcome, cause error) (engine.Outcome, error) {
 	if err := r.record(ctx, d); err != nil {
 		return engine.Outcome{}, errors.Join(cause, err)
@@ -246,7 +246,7 @@ func (r *run) startJob(ctx context.Context, st start) (made bool, out engine.Out
 	switch {
 	case apierrors.IsInvalid(err):
 		return false, engine.BlockFor(recheck, ReasonJobRefused, err.Error()), nil
-	case err == nil && byHand && out.Reason() == reasonNameTaken:
+	case err == nil && byHand && out.Reason() == engine.ReasonNameTaken:
 		r.view.taken = append(r.view.taken, st.request)
 		return false, out, nameTaken{fmt.Errorf("the name %s is taken", st.job)}
 	case err != nil || !made:
@@ -259,9 +259,6 @@ func (r *run) startJob(ctx context.Context, st start) (made bool, out engine.Out
 	}
 	return true, out, nil
 }
-
-// reasonNameTaken is the engine's, for a Job of somebody else that has the wanted name.
-const reasonNameTaken = "NameTaken"
 
 // record brings the status up to date with a decision, and reports what is new.
 func (r *run) record(ctx context.Context, d decision) error {
@@ -293,12 +290,12 @@ func (r *run) asked(ctx context.Context, d decision) (*v1alpha1.RunNow, error) {
 	return record, nil
 }
 
-// tell reports what became of slots and requests that were not started, and which runs have failed.
+// tell emits events for slots and requests that were not started, and for runs that have failed.
 func (r *run) tell(d decision, failed []string) {
 	missedRuns.Add(float64(d.missed))
 	if d.missed > 0 {
 		r.Event(corev1.EventTypeWarning, EventMissed, "Missed %d runs: they could not be started in time. "+
-			"spec.startingDeadline and spec.missedRuns say which are made up for", d.missed)
+			"spec.startingDeadline and spec.missedRuns decide which runs are made up for", d.missed)
 	}
 	for _, slot := range d.skipped {
 		r.Event(corev1.EventTypeWarning, EventSkipped, "Skipped the slot %s because of other runs (concurrencyPolicy %s)",
@@ -308,7 +305,7 @@ func (r *run) tell(d decision, failed []string) {
 		r.Event(corev1.EventTypeNormal, EventQueued, "The slot %s waits for runs that are in progress", slot.UTC().Format(time.RFC3339))
 	}
 	if slices.Contains(d.waiting, d.asked) {
-		r.Event(corev1.EventTypeNormal, EventQueued, "The run by hand %q waits", d.asked)
+		r.Event(corev1.EventTypeNormal, EventQueued, "The run by hand %q waits for runs that are in progress", d.asked)
 	}
 	for _, x := range d.dropped {
 		r.Event(corev1.EventTypeWarning, EventDropped, "The run by hand %q is dropped: %s", x.request, x.why)
@@ -319,7 +316,7 @@ func (r *run) tell(d decision, failed []string) {
 	}
 }
 
-// judge tells whether the last run that ended did so well.
+// judge reports whether the last run that ended has succeeded.
 func (r *run) judge(context.Context) (engine.Outcome, error) {
 	success, failure := r.Obj.Status.LastSuccess, r.Obj.Status.LastFailure
 	switch {

@@ -30,10 +30,10 @@ import (
 )
 
 const (
-	// onTime is how late a run may start that missedRuns Skip does not take for missed.
+	// onTime is how late a run may start without being missed under the policy Skip of missedRuns.
 	onTime = time.Minute
 	// clockWasWrong is how far a ledger may be ahead of the clock. Up to that the clock was set back, and nothing
-	// is run twice; beyond it the clock had been wrong before, and the ledger is worth nothing.
+	// is run twice; beyond it the clock had been wrong before, and the ledger is discarded.
 	clockWasWrong = 24 * time.Hour
 	// forecasts is how many runs status.nextRuns names.
 	forecasts = 5
@@ -47,7 +47,7 @@ type view struct {
 	schedule schedule.Schedule
 	// jobs are all runs that there are.
 	jobs []job
-	// taken are the requests for runs by hand whose Job's name is somebody else's.
+	// taken are the requests for runs by hand whose Job's name belongs to another object.
 	taken []string
 }
 
@@ -139,7 +139,7 @@ func (p *planner) begin(settled time.Time) metav1.Time {
 	return metav1.NewTime(begin)
 }
 
-// withoutJitter identifies the rules without their jitter. A ledger of these goes on: a jitter that is added only delays.
+// withoutJitter identifies the rules without their jitter. A ledger of these continues: a jitter that is added only delays.
 func (p *planner) withoutJitter() string {
 	spec := p.tab.Spec
 	spec.Jitter = nil
@@ -301,8 +301,8 @@ func (p *planner) drain() {
 	}
 }
 
-// makeRoom stops the runs of the schedule that go on, unless they were started just now. A run by hand is never stopped
-// for another: what comes meanwhile waits for it.
+// makeRoom stops the runs of the schedule that are in progress, unless they were started just now. A run by hand is never
+// stopped for another run, which waits for it instead.
 func (p *planner) makeRoom() {
 	for _, j := range p.jobs {
 		adopted := slices.ContainsFunc(p.starts, func(s start) bool { return s.job == j.name })
@@ -336,7 +336,7 @@ func (p *planner) start(slot time.Time) {
 	p.starts = append(p.starts, start{job: jobOf(p.tab.Name, slot), slot: slot})
 }
 
-// busy tells whether a run goes on or is started now.
+// busy tells whether a run is in progress or is started now.
 func (p *planner) busy() bool {
 	return len(p.starts) > 0 || slices.ContainsFunc(p.jobs, func(j job) bool { return j.outcome == v1alpha1.OutcomeRunning })
 }

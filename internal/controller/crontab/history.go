@@ -163,7 +163,7 @@ func (v view) find(name string) (job, bool) {
 	return v.jobs[i], true
 }
 
-// outcomes records how runs ended that were going on.
+// outcomes records how runs ended that were in progress.
 func (v view) outcomes(s *v1alpha1.CronTabStatus, tracked []v1alpha1.ActiveRun) (failed []string) {
 	for _, run := range tracked {
 		j, exists := v.find(run.Job)
@@ -196,7 +196,7 @@ func later(a, b *metav1.Time) *metav1.Time {
 	return b
 }
 
-// active lists the runs that go on, and counts the pods that they are to have.
+// active lists the runs in progress, and counts the pods that they should have.
 func (v view) active(tracked []v1alpha1.ActiveRun, d decision) (list []v1alpha1.ActiveRun, pods int32) {
 	for _, j := range v.jobs {
 		if j.outcome != v1alpha1.OutcomeRunning {

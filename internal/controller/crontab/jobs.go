@@ -36,8 +36,8 @@ import (
 	"github.com/acme/platform-operator/internal/names"
 )
 
-// look takes in all runs that there are. One that goes on according to the status and that the cache does not show is
-// looked for on the API server: the cache may be late, and a run that goes on must not be taken for gone.
+// look reads all runs. One that is in progress according to the status and missing in the cache is read from the API server:
+// the cache may be late, and a run in progress must not count as gone.
 func (r *run) look(ctx context.Context) error {
 	r.view = view{now: r.Clock.Now(), tab: r.Obj.DeepCopy()}
 	r.live = map[string]*batchv1.Job{}
@@ -138,7 +138,7 @@ func (kind) Finalize(s engine.Scope[*v1alpha1.CronTab]) []engine.Step {
 // CronTab.
 const stopFor = 5 * time.Minute
 
-// end stops or awaits the runs that go on.
+// end stops or awaits the runs in progress.
 func (r *run) end(ctx context.Context) (engine.Outcome, error) {
 	if err := r.look(ctx); err != nil {
 		return engine.Outcome{}, err
@@ -166,7 +166,7 @@ func (r *run) end(ctx context.Context) (engine.Outcome, error) {
 		return engine.Outcome{}, err
 	case err != nil:
 		return engine.Outcome{}, engine.Explain(err, ReasonCannotStop, fmt.Sprintf("%v; it is tried again until %s after the "+
-			"deletion, then the Jobs are left to the garbage collector", err, stopFor))
+			"deletion, then the garbage collector deletes the Jobs", err, stopFor))
 	}
 	return engine.Wait(0, ReasonRunsGoingOn, fmt.Sprintf("%d runs are being stopped; this object goes when their pods are gone, "+
 		"or %s after its deletion", len(running), stopFor)).Due(deadline), nil

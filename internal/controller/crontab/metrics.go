@@ -42,7 +42,7 @@ var (
 
 func init() { metrics.Registry.MustRegister(startDelay, missedRuns) }
 
-// activeRuns counts the runs that go on, over all CronTabs in the cache, whenever metrics are read.
+// activeRuns counts the runs in progress, over all CronTabs in the cache, whenever metrics are read.
 type activeRuns struct {
 	desc   *prometheus.Desc
 	reader client.Reader
@@ -51,7 +51,7 @@ type activeRuns struct {
 // observeActive registers the count.
 func observeActive(reader client.Reader) error {
 	return engine.Observe(&activeRuns{
-		prometheus.NewDesc("platform_operator_crontab_active_runs", "Runs of CronTabs that are going on.", nil, nil), reader,
+		prometheus.NewDesc("platform_operator_crontab_active_runs", "Runs of CronTabs that are in progress.", nil, nil), reader,
 	})
 }
 

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package billing is the port to the system that charges for namespaces. It is told when one is given back. Adapters
-// live in the folders beside it; where no billing is configured, the caller holds a nil Ledger.
+// Package billing is the port to the system that charges for namespaces: the release of each one is reported to it. Adapters
+// live in the folders beside it. Without billing in the configuration, the caller has a nil Ledger.
 package billing
 
 import (
@@ -24,10 +24,9 @@ import (
 	"time"
 )
 
-// Release says that a tenant gave a namespace back.
+// Release is the end of a namespace that a tenant had.
 type Release struct {
-	// ID names this release for ever: the UID of the AcmeNamespace. Telling the ledger twice with one ID is telling it
-	// once. Required.
+	// ID identifies this release for ever: the UID of the AcmeNamespace. Reports with the same ID count as one. Required.
 	ID string
 	// Name is the name of the AcmeNamespace.
 	Name string
@@ -37,22 +36,21 @@ type Release struct {
 	Tier string
 	// Admin is the user name of its administrator.
 	Admin string
-	// At is the moment of the release: the time of the deletion request, not that of the try.
+	// At is the time of the release: that of the deletion request, not that of the report.
 	At time.Time
 }
 
-// Ledger is told what was released.
+// Ledger records releases.
 type Ledger interface {
-	// Released returns nil when billing knows about r, or has nothing to bill for it; then it need not be told again.
-	// An error means: try again, with the same r. Released does not retry by itself.
+	// Released reports a release. It returns nil when billing knows of r, or has nothing to bill for it; then there is no need to
+	// report it again. After an error, report the same r again: Released does not retry by itself.
 	//
-	// It ends when ctx does, and after a time-out of its own. The text of its errors holds no credentials. It is meant
-	// for a log and may differ from one try to the next (ports, the time of day), so do not put it in a status: what may
-	// stand there is Why.
+	// It ends when ctx does, and after a timeout of its own. The text of its errors holds no credentials. It is meant
+	// for a log and may differ from one attempt to the next (ports, the time of day): use Why for a status.
 	Released(ctx context.Context, r Release) error
 }
 
-// Failure is an error of a Ledger with words for a status.
+// Failure is an error of a Ledger with a text for a status.
 type Failure struct {
 	// Why completes "billing could not be reached: ". It is one of a few fixed phrases: it holds no address, no
 	// credential and nothing that the other side said, and is the same for every try that fails in the same way.
@@ -67,7 +65,7 @@ func (f *Failure) Error() string { return f.Err.Error() }
 // Unwrap gives the error for the log.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Why says in words for a status why billing could not be told.
+// Why explains for a status why a release could not be reported.
 func Why(err error) string {
 	if f, ok := errors.AsType[*Failure](err); ok {
 		return f.Why

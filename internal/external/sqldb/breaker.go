@@ -66,8 +66,8 @@ func (b *breaker) leave(now time.Time, outage error) {
 	}
 }
 
-// pause is how long a source is left alone after so many failures: twice as long each time, and somewhere between half
-// of that and all of it, so that those who wait for one server do not come back together.
+// pause is how long a source is not connected to after a number of failures. It doubles with each failure; half of it is random,
+// so that those who wait for one server do not retry together.
 func pause(failures int) time.Duration {
 	d := maxPause
 	if failures < 7 {

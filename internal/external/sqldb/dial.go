@@ -182,7 +182,7 @@ func Connecting(err error, s Source) *Error {
 	case errors.As(err, new(*tls.CertificateVerificationError)):
 		return &Error{Reason: Insecure, Message: fmt.Sprintf("the certificate of %s cannot be verified: %s", at, certificateFault(err))}
 	case errors.As(err, new(tls.AlertError)), errors.As(err, new(tls.RecordHeaderError)):
-		return &Error{Reason: Insecure, Message: "no encrypted connection to " + at + " came about"}
+		return &Error{Reason: Insecure, Message: "the TLS handshake with " + at + " failed"}
 	default:
 		return &Error{Reason: Unreachable, Message: "cannot connect to " + at + ": the host does not exist, does not answer, or may not be " +
 			"connected to from this namespace; check source.host and source.port", Detail: networkFault(err)}

@@ -127,7 +127,7 @@ func take(ctx context.Context, turn chan<- struct{}) error {
 	case turn <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return &Error{Reason: TimedOut, Message: "the read was given up before a connection was free"}
+		return &Error{Reason: TimedOut, Message: "the reading was canceled before a connection was free"}
 	case <-after(ctx, queueing):
 		return &Error{Reason: TimedOut, Message: "no connection was free in time: other policies' statements in this namespace take too long"}
 	}
@@ -223,11 +223,8 @@ func (p *Pools) release(one *pool) {
 // key is different for different sources, and does not give the password away.
 func (s Source) key() [sha256.Size]byte {
 	var all []byte
-	for _, part := range []string{
-		s.Namespace, string(s.Type), s.Host, fmt.Sprint(s.Port), s.Database, s.User, s.Password, fmt.Sprint(s.TLS.Disabled), s.TLS.CA, s.TLS.ServerName,
-	} {
-		all = binary.BigEndian.AppendUint64(all, uint64(len(part)))
-		all = append(all, part...)
+	for _, part := range s.Parts() {
+		all = append(binary.BigEndian.AppendUint64(all, uint64(len(part))), part...)
 	}
 	return sha256.Sum256(all)
 }

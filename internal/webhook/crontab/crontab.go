@@ -70,8 +70,8 @@ func overwritten(was, c *v1alpha1.CronTab) admission.Warnings {
 	if before == "" || before == c.Annotations[names.AnnotationRunNow] || recorded(was.Status, before) {
 		return nil
 	}
-	return admission.Warnings{fmt.Sprintf("the run by hand %.40q was not seen yet and is replaced: it is not run. "+
-		"Ask for one run after the other, and look at status.runNow", before)}
+	return admission.Warnings{fmt.Sprintf("the request for a run by hand %.40q is replaced before the operator has seen it: it is not run. "+
+		"Ask for one run at a time, and check status.runNow before the next", before)}
 }
 
 // recorded tells whether the status has a request.
@@ -100,7 +100,7 @@ func validate(c *v1alpha1.CronTab) (admission.Warnings, error) {
 		return nil, apierrors.NewInvalid(schema.GroupKind{Group: v1alpha1.GroupVersion.Group, Kind: "CronTab"}, c.Name, errs)
 	}
 	if s.NeverFires() {
-		return admission.Warnings{"spec.cronSpec " + strings.TrimSpace(spec.CronSpec) + " never fires: there is no such day"}, nil
+		return admission.Warnings{"spec.cronSpec " + strings.TrimSpace(spec.CronSpec) + " never fires: no day matches it"}, nil
 	}
 	return nil, nil
 }

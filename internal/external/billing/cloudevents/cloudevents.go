@@ -73,7 +73,7 @@ type data struct {
 // New returns the ledger that o describes, without connecting to it. It fails when o is not complete or would send a
 // token in clear.
 //
-// An answer of 2xx, 404 (billing never knew the namespace) or 409 (it was told before) means that billing knows; every
+// An answer of 2xx, 404 (billing never knew the namespace) or 409 (it was reported before) means that billing knows; every
 // other answer, a redirect too, is an error.
 func New(o Options) (billing.Ledger, error) {
 	o.Source = cmp.Or(o.Source, "/platform-operator")
@@ -115,7 +115,7 @@ func (l *ledger) Released(ctx context.Context, r billing.Release) error {
 	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
 	defer cancel()
 	if err := l.send(ctx, r); err != nil {
-		return fmt.Errorf("telling billing at %s that namespace %s is released: %w", l.host, r.Namespace, err)
+		return fmt.Errorf("reporting the release of the namespace %s to billing at %s: %w", r.Namespace, l.host, err)
 	}
 	return nil
 }

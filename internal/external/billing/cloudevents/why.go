@@ -37,7 +37,7 @@ func whyUnreached(err error) string {
 	case is[*net.DNSError](err):
 		return "its host name cannot be resolved"
 	case errors.Is(err, http.ErrSchemeMismatch), is[tls.RecordHeaderError](err):
-		return "TLS: the server does not speak it"
+		return "TLS: the server does not support it"
 	case is[x509.UnknownAuthorityError](err):
 		return "TLS: its certificate is from an authority that is not trusted; check caConfigMap"
 	case is[x509.HostnameError](err):

@@ -79,7 +79,7 @@ var failures = []failing{
 		s := httptest.NewServer(http.NotFoundHandler())
 		t.Cleanup(s.Close)
 		return cloudevents.Options{URL: strings.Replace(s.URL, "http:", "https:", 1), Timeout: generous}
-	}, "TLS: the server does not speak it"},
+	}, "TLS: the server does not support it"},
 	{"a server that wants a certificate", func(t *testing.T) cloudevents.Options {
 		s := httptest.NewUnstartedServer(http.NotFoundHandler())
 		s.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert, MinVersion: tls.VersionTLS12, MaxVersion: tls.VersionTLS12}

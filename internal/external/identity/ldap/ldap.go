@@ -301,7 +301,7 @@ func (d *directory) bind(ctx context.Context, conn *goldap.Conn) error {
 var noAttributes = []string{"1.1"}
 
 // search gives the entries that match. A base that does not exist is a plain answer, and so is a base that the server
-// cannot read: if that were an error, whoever picks a user name could make the check say "could not ask". A referral, of
+// cannot read: if that were an error, the author of a user name could make the check answer "could not ask". A referral, of
 // the base or of a part of what is below it, is an error along with what was found: what is there is not known.
 func search(conn *goldap.Conn, base string, scope int, filter string, attributes []string) ([]*goldap.Entry, error) {
 	result, err := conn.Search(goldap.NewSearchRequest(

@@ -225,7 +225,7 @@ func (d *directory) found(body []byte, name string) (bool, error) {
 	}
 	hidden := *list.TotalResults - len(list.Resources)
 	for _, user := range list.Resources {
-		if active, told := member(user, "active").(bool); told && !active {
+		if active, known := member(user, "active").(bool); known && !active {
 			continue
 		}
 		values := d.values(user)
@@ -237,7 +237,7 @@ func (d *directory) found(body []byte, name string) (bool, error) {
 		}
 	}
 	if hidden > 0 {
-		return false, fmt.Errorf("the provider matches %d users and does not show %s of %d: it ignores the filter, or the token may not read the attribute",
+		return false, fmt.Errorf("the provider finds %d users and does not return %s of %d: it ignores the filter, or the token may not read the attribute",
 			*list.TotalResults, d.Attribute, hidden)
 	}
 	return false, nil

@@ -38,7 +38,7 @@ const (
 	checkQuery    = "check watch.where or watch.query"
 )
 
-// logins are what a server says to somebody whom it does not let in.
+// logins are the errors of a server that rejects a login.
 var logins = map[uint16]string{
 	1044: checkDatabase, 1049: checkDatabase,
 	1045: checkLogin, 1698: checkLogin,
@@ -89,7 +89,7 @@ func explainLogin(err error) *sqldb.Error {
 	if message, ok := logins[number]; ok {
 		return &sqldb.Error{Reason: sqldb.LoginRefused, Message: withNumber(message, number)}
 	}
-	return &sqldb.Error{Reason: sqldb.Unreachable, Message: withNumber("the server serves nobody at the moment", number)}
+	return &sqldb.Error{Reason: sqldb.Unreachable, Message: withNumber("the server accepts no connections at the moment", number)}
 }
 
 func numberOf(err error) uint16 {
@@ -121,7 +121,7 @@ func explainStatement(number uint16) error {
 	case 3024, 1969, 1317, 1205, 1907:
 		return sqldb.Overdue()
 	case 1053, 1927:
-		return &sqldb.Error{Reason: sqldb.Unreachable, Message: withNumber("the server broke off", number)}
+		return &sqldb.Error{Reason: sqldb.Unreachable, Message: withNumber("the server closed the connection", number)}
 	}
 	message, ok := statements[number]
 	if !ok {

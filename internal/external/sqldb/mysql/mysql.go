@@ -52,7 +52,7 @@ func (Driver) Open(s sqldb.Source, line *sqldb.Line, l sqldb.Limits) (sqldb.Data
 	c.Logger = &gomysql.NopLogger{}
 	connector, err := gomysql.NewConnector(c)
 	if err != nil {
-		return nil, &sqldb.Error{Reason: sqldb.Invalid, Message: "the source cannot be connected to as it is given"}
+		return nil, &sqldb.Error{Reason: sqldb.Invalid, Message: "no connection can be made with these settings; check the fields of source"}
 	}
 	s.Password, s.TLS.CA = "", "" // the connector has them
 	return &database{Connector: connector, source: s, line: line, limit: l.Statement}, nil

@@ -103,7 +103,7 @@ func explainLogin(err error) *sqldb.Error {
 	case strings.HasPrefix(code, "28"):
 		e = sqldb.Error{Reason: sqldb.LoginRefused, Message: "the server refuses the login; check source.credentialsSecretRef"}
 	default:
-		e = sqldb.Error{Reason: sqldb.Unreachable, Message: "the server serves nobody at the moment"}
+		e = sqldb.Error{Reason: sqldb.Unreachable, Message: "the server accepts no connections at the moment"}
 	}
 	e.Message = withCode(e.Message, code)
 	return &e
@@ -140,7 +140,7 @@ func explainStatement(code string) error {
 	case code == "57014":
 		return sqldb.Overdue()
 	case class == "57", class == "53", class == "08":
-		return &sqldb.Error{Reason: sqldb.Unreachable, Message: withCode("the server broke off", code)}
+		return &sqldb.Error{Reason: sqldb.Unreachable, Message: withCode("the server closed the connection", code)}
 	case !known:
 		message = "the server refuses the statement; run it as this user to see why, and check watch.where or watch.query"
 	}

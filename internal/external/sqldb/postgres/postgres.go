@@ -132,8 +132,8 @@ func (d *database) Read(ctx context.Context, conn *sql.Conn, w sqldb.Watch) (sql
 	return value, err
 }
 
-// abandon closes a connection at once, and ends the server's process: a function can go on for ever in spite of
-// statement_timeout, cancelling and a closed connection, but not in spite of this.
+// abandon closes a connection at once, and ends the server's process: a function can survive
+// statement_timeout, canceling and a closed connection, but not this.
 func (d *database) abandon(ctx context.Context, pg *pgconn.PgConn) {
 	_ = pg.Conn().Close()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.limits.Connect)

@@ -1,0 +1,82 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package engine
+
+import (
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// TestOwnedByANamespacedOwner: its children are in its own namespace, and have a controller reference with its UID.
+func TestOwnedByANamespacedOwner(t *testing.T) {
+	owner := &thing{}
+	owner.Namespace, owner.Name, owner.UID = "ns", "w", "uid-1"
+	s := Scope[*thing]{Obj: owner, runner: &runner[*thing]{gvk: schema.GroupVersionKind{Group: "test.acme.com", Version: "v1", Kind: "Thing"}}}
+	for _, tc := range []struct {
+		reason, namespace string
+		ref               metav1.OwnerReference
+		want              bool
+	}{
+		{"its own", "ns", metav1.OwnerReference{APIVersion: "test.acme.com/v1", Kind: "Thing", Name: "w", UID: "uid-1"}, true},
+		{"by another version", "ns", metav1.OwnerReference{APIVersion: "test.acme.com/v2", Kind: "Thing", Name: "w", UID: "uid-1"}, true},
+		{"in another namespace", "other", metav1.OwnerReference{APIVersion: "test.acme.com/v1", Kind: "Thing", Name: "w", UID: "uid-1"}, false},
+		{"of a former object of the name", "ns", metav1.OwnerReference{APIVersion: "test.acme.com/v1", Kind: "Thing", Name: "w", UID: "uid-0"}, false},
+		{"of another kind", "ns", metav1.OwnerReference{APIVersion: "test.acme.com/v1", Kind: "Other", Name: "w", UID: "uid-1"}, false},
+		{"of another group", "ns", metav1.OwnerReference{APIVersion: "evil.com/v1", Kind: "Thing", Name: "w", UID: "uid-1"}, false},
+	} {
+		for _, controls := range []bool{true, false} {
+			tc.ref.Controller = new(controls)
+			child := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: tc.namespace, Name: "c", OwnerReferences: []metav1.OwnerReference{tc.ref}}}
+			if got := s.Owned(child); got != (tc.want && controls) {
+				t.Errorf("%s, with a controller: %v: owned is %v", tc.reason, controls, got)
+			}
+		}
+	}
+}
+
+// TestClaimsOfAClusterScopedOwner: in a declared place, children are known by name; elsewhere there are none.
+func TestClaimsOfAClusterScopedOwner(t *testing.T) {
+	owner := &thing{}
+	owner.Name, owner.UID = "w", "uid-1"
+	s := Scope[*thing]{Obj: owner, runner: &runner[*thing]{Config: Config[*thing]{
+		Name: "thing", ByMark: true,
+		Places: func(*thing) []string { return []string{"place"} },
+		Proves: func(_ *thing, o client.Object) bool { return slices.Contains([]string{"q"}, o.GetName()) },
+	}}}
+	marked := func(namespace, name string) client.Object {
+		labels, annotations := s.marks()
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels, Annotations: annotations}}
+	}
+	for _, tc := range []struct {
+		namespace, name string
+		want            bool
+	}{
+		{"place", "q", true}, {"place", "other", false}, {"elsewhere", "q", false}, {"", "q", true}, {"", "other", false},
+	} {
+		if got := s.claims(marked(tc.namespace, tc.name)); got != tc.want {
+			t.Errorf("%q in %q: claimed is %v", tc.name, tc.namespace, got)
+		}
+		if s.Owned(marked(tc.namespace, tc.name)) && tc.namespace != "" {
+			t.Errorf("%q in %q counts without a look at its Namespace", tc.name, tc.namespace)
+		}
+	}
+}
