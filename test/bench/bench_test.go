@@ -207,7 +207,8 @@ func TestRival(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.wait(t.Context(), time.Minute); err == nil || !strings.Contains(err.Error(), "exit status 3") || !strings.Contains(err.Error(), "/there") {
+	err = r.wait(t.Context(), time.Minute)
+	if err == nil || !strings.Contains(err.Error(), "exit status 3") || !strings.Contains(err.Error(), "/there") {
 		t.Errorf("the rival's end: %v", err)
 	}
 	if err := r.stop(); err != nil {

@@ -80,7 +80,8 @@ func measureWatchers(ctx context.Context, l *lab) (res *watcherResult, err error
 		return nil, err
 	}
 	b := &bench{lab: l, subject: subject{name: configWatcher}}
-	if b.cluster, err = b.up(ctx); err != nil {
+	// While it rolls, a Deployment has twice as many pods.
+	if b.cluster, err = b.up(ctx, 2*l.count*l.replicas); err != nil {
 		return nil, err
 	}
 	res = &watcherResult{Watchers: l.count, ConfigMaps: l.count * sourcesPerWatcher, Replicas: l.replicas}
@@ -195,16 +196,29 @@ func (b *bench) unrelated(ctx context.Context, p *process, res *watcherResult) e
 // judge compares with the aims. The requests that may happen while nobody's ConfigMaps change are renewals
 // of watches, which the API server ends now and then.
 func (r *watcherResult) judge() {
+	raw, operator := r.Raw, r.Operator
 	r.Aims = judged(
-		aim{Name: "all at once, the last, ratio to the raw client", Most: 1.6, Got: r.Operator.LastSeconds / r.Raw.LastSeconds},
+		aim{Name: "all at once, the last, ratio to the raw client", Most: 1.6, Got: operator.LastSeconds / raw.LastSeconds},
 		// Missed only when both are: what takes less than 20 ms is fast enough on any machine.
-		aim{Name: "five changes a second, p99, ratio to the raw client", Most: max(3, 0.020/r.Raw.Steady.P99), Got: r.Operator.Steady.P99 / r.Raw.Steady.P99},
-		aim{Name: "processor time of all at once, ratio to the raw client", Most: 1.6, Got: r.Operator.BurstLoad.CPUSeconds / r.Raw.BurstLoad.CPUSeconds, Enforced: true, Ceiling: 2},
-		aim{Name: "requests per restart, without events", Most: 4, Got: r.PerRestart.Total - r.PerRestart.Events, Enforced: true, Ceiling: 6.1},
-		aim{Name: "requests per restart with a debounce, without events", Most: 6, Got: r.PerDebounced.Total - r.PerDebounced.Events, Enforced: true, Ceiling: 8.1},
-		aim{Name: "requests for unwatched changes", Most: 0, Got: r.Unwatched.Requests, Enforced: true, Ceiling: watchRenewals},
+		aim{
+			Name: "five changes a second, p99, ratio to the raw client", Most: max(3, 0.020/raw.Steady.P99),
+			Got: operator.Steady.P99 / raw.Steady.P99,
+		},
+		aim{
+			Name: "processor time of all at once, ratio to the raw client", Most: 1.6, Ceiling: 2, Enforced: true,
+			Got: operator.BurstLoad.CPUSeconds / raw.BurstLoad.CPUSeconds,
+		},
+		aim{
+			Name: "requests per restart, without events", Most: 4, Ceiling: 5.5, Enforced: true,
+			Got: r.PerRestart.Total - r.PerRestart.Events,
+		},
+		aim{
+			Name: "requests per restart with a debounce, without events", Most: 6, Ceiling: 7.5, Enforced: true,
+			Got: r.PerDebounced.Total - r.PerDebounced.Events,
+		},
+		aim{Name: "requests for unwatched changes", Most: 0, Ceiling: watchRenewals, Enforced: true, Got: r.Unwatched.Requests},
 		aim{Name: "resident memory, MiB", Most: 80, Got: r.MemoryMiB.Resident},
-		aim{Name: "growth by unrelated Secrets, MiB", Most: 20, Got: r.Secrets.GrowthMiB, Enforced: true},
+		aim{Name: "growth by unrelated Secrets, MiB", Most: 20, Enforced: true, Got: r.Secrets.GrowthMiB},
 	)
 }
 

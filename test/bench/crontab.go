@@ -67,7 +67,8 @@ func measureCronTabs(ctx context.Context, l *lab) (res *cronResult, err error) {
 	}
 	l.say("%s: %d schedules on one minute, CronTabs and CronJobs\n", cronTabName, l.schedules)
 	b := &bench{lab: l, subject: subject{name: cronTabName}}
-	if b.cluster, err = b.up(ctx); err != nil {
+	// There are CronTabs and CronJobs.
+	if b.cluster, err = b.up(ctx, 2*l.schedules); err != nil {
 		return nil, err
 	}
 	res = &cronResult{Schedules: l.schedules}

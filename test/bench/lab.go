@@ -131,8 +131,8 @@ type cluster struct {
 	adminKubeconfig string
 }
 
-// up makes a new cluster. One that an earlier run left is removed.
-func (l *lab) up(ctx context.Context) (*cluster, error) {
+// up makes a new cluster with simulated nodes for so many pods. One that an earlier run left is removed.
+func (l *lab) up(ctx context.Context, pods int) (*cluster, error) {
 	if err := l.down(ctx); err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (l *lab) up(ctx context.Context) (*cluster, error) {
 	}
 	local, err := localcluster.Up(ctx, localcluster.UpOptions{
 		Name: l.clusterName, StateDir: l.path(".cluster"), BinDir: l.path("bin"), Version: version,
-		NodeCount: 1, Timeout: patience, Out: io.Discard,
+		NodeCount: 1 + pods/podsPerNode, Timeout: patience, Out: io.Discard,
 	})
 	if err != nil {
 		return nil, err
@@ -152,6 +152,9 @@ func (l *lab) up(ctx context.Context) (*cluster, error) {
 	}
 	return connect(local)
 }
+
+// podsPerNode is how many pods a simulated node takes.
+const podsPerNode = 110
 
 func connect(local *localcluster.Cluster) (*cluster, error) {
 	c := &cluster{adminKubeconfig: local.KubeconfigPath(), kubeconfig: filepath.Join(filepath.Dir(local.KubeconfigPath()), "operator.kubeconfig")}

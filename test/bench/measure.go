@@ -84,7 +84,7 @@ type bench struct {
 
 // round measures the raw client and the operator once.
 func (b *bench) round(ctx context.Context, rawFirst bool) (r *round, err error) {
-	if b.cluster, err = b.up(ctx); err != nil {
+	if b.cluster, err = b.up(ctx, 0); err != nil {
 		return nil, err
 	}
 	if err := b.warm(ctx); err != nil {
