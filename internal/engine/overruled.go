@@ -92,22 +92,27 @@ func differences(path string, a, b reflect.Value) []string {
 	if equality.Semantic.DeepEqual(a.Interface(), b.Interface()) {
 		return nil
 	}
-	switch {
-	case a.Kind() == reflect.Pointer && !a.IsNil() && !b.IsNil():
-		return differences(path, a.Elem(), b.Elem())
-	case a.Kind() == reflect.Pointer && isEmptyString(a) && isEmptyString(b):
-		return nil
-	case a.Kind() == reflect.Map:
+	switch a.Kind() {
+	case reflect.Pointer:
+		return differencesOfPointers(path, a, b)
+	case reflect.Map:
 		return differencesOfMaps(path, a, b)
-	case a.Kind() == reflect.Slice && a.Len() == b.Len():
-		var all []string
-		for i := range a.Len() {
-			all = append(all, differences(fmt.Sprintf("%s[%d]", path, i), a.Index(i), b.Index(i))...)
-		}
-		return all
-	case a.Kind() == reflect.Struct && strings.HasSuffix(a.Type().Name(), "ApplyConfiguration"):
+	case reflect.Slice:
+		return differencesOfSlices(path, a, b)
+	case reflect.Struct:
 		return differencesOfStructs(path, a, b)
-	default: // quantities and the like are structs, too
+	default:
+		return []string{path}
+	}
+}
+
+func differencesOfPointers(path string, a, b reflect.Value) []string {
+	switch {
+	case !a.IsNil() && !b.IsNil():
+		return differences(path, a.Elem(), b.Elem())
+	case isEmptyString(a) && isEmptyString(b):
+		return nil
+	default:
 		return []string{path}
 	}
 }
@@ -115,6 +120,17 @@ func differences(path string, a, b reflect.Value) []string {
 // isEmptyString tells whether a pointer is nil or points to an empty string.
 func isEmptyString(p reflect.Value) bool {
 	return p.IsNil() || p.Elem().Kind() == reflect.String && p.Elem().Len() == 0
+}
+
+func differencesOfSlices(path string, a, b reflect.Value) []string {
+	if a.Len() != b.Len() {
+		return []string{path}
+	}
+	var all []string
+	for i := range a.Len() {
+		all = append(all, differences(fmt.Sprintf("%s[%d]", path, i), a.Index(i), b.Index(i))...)
+	}
+	return all
 }
 
 func differencesOfMaps(path string, a, b reflect.Value) []string {
@@ -135,6 +151,9 @@ func differencesOfMaps(path string, a, b reflect.Value) []string {
 }
 
 func differencesOfStructs(path string, a, b reflect.Value) []string {
+	if !strings.HasSuffix(a.Type().Name(), "ApplyConfiguration") { // a quantity or the like
+		return []string{path}
+	}
 	var all []string
 	for i := range a.NumField() {
 		at := path

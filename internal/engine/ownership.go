@@ -252,10 +252,13 @@ func (s Scope[T]) eachPlace(ctx context.Context, places []string, do func(client
 	for _, place := range places {
 		ns := &corev1.Namespace{}
 		err := s.Client.Get(ctx, client.ObjectKey{Name: place}, ns)
-		if err == nil {
-			err = do(ns)
+		switch {
+		case apierrors.IsNotFound(err):
+			continue
+		case err != nil:
+			return fmt.Errorf("reading the Namespace %s: %w", place, err)
 		}
-		if client.IgnoreNotFound(err) != nil {
+		if err := do(ns); err != nil {
 			return err
 		}
 	}

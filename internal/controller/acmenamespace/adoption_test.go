@@ -87,7 +87,11 @@ var _ = Describe("What an AcmeNamespace finds and leaves alone", Ordered, Contin
 
 		By("the namespace being made anew")
 		Remove(ns)
-		Eventually(func(g Gomega) { g.Expect(namespaceOf(n).UID).NotTo(Equal(ns.UID)) }).Should(Succeed())
+		Eventually(func(g Gomega) {
+			now := &corev1.Namespace{}
+			g.Expect(Admin.Get(ctx, client.ObjectKeyFromObject(ns), now)).To(Succeed())
+			g.Expect(now.UID).NotTo(Equal(ns.UID))
+		}).Should(Succeed())
 		AwaitReady(n)
 		Expect(report(n)).To(BeNil())
 	})

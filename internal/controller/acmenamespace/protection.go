@@ -93,9 +93,33 @@ func (p *protection) find(ctx context.Context) finding {
 	return p.last
 }
 
+// rank tells which of two findings is the worse one.
+func (f finding) rank() int {
+	switch {
+	case f.err != nil:
+		return 3
+	case f.differs:
+		return 1
+	case f.lacks != "":
+		return 2
+	default:
+		return 0
+	}
+}
+
 // ask reads the policy and its bindings, and compares them with what this operator is shipped with: a policy of an
 // earlier version protects less.
 func (p *protection) ask(ctx context.Context) finding {
+	worst := p.askPolicy(ctx)
+	for _, name := range slices.Sorted(maps.Keys(p.shipped.bindings)) {
+		if f := p.askBinding(ctx, name); f.rank() > worst.rank() {
+			worst = f
+		}
+	}
+	return worst
+}
+
+func (p *protection) askPolicy(ctx context.Context) finding {
 	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{}
 	if f, found := p.read(ctx, policyName, policy); !found {
 		return f
@@ -103,23 +127,24 @@ func (p *protection) ask(ctx context.Context) finding {
 	if f := policy.Spec.FailurePolicy; f != nil && *f == admissionregistrationv1.Ignore {
 		return finding{lacks: fmt.Sprintf("the admission policy %s has the failurePolicy Ignore", policyName)}
 	}
-	differs := finding{}
 	if !samePolicy(policy.Spec, p.shipped.policy) {
-		differs = finding{lacks: "the admission policy " + policyName, differs: true}
+		return finding{lacks: "the admission policy " + policyName, differs: true}
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.shipped.bindings)) {
-		binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{}
-		if f, found := p.read(ctx, name, binding); !found {
-			return f
-		}
-		if binding.Spec.PolicyName != policyName || !slices.Contains(binding.Spec.ValidationActions, admissionregistrationv1.Deny) {
-			return finding{lacks: fmt.Sprintf("the binding %s of the admission policy %s does not deny", name, policyName)}
-		}
-		if !differs.differs && !sameBinding(binding.Spec, p.shipped.bindings[name]) {
-			differs = finding{lacks: fmt.Sprintf("the binding %s of the admission policy %s", name, policyName), differs: true}
-		}
+	return finding{}
+}
+
+func (p *protection) askBinding(ctx context.Context, name string) finding {
+	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{}
+	if f, found := p.read(ctx, name, binding); !found {
+		return f
 	}
-	return differs
+	if binding.Spec.PolicyName != policyName || !slices.Contains(binding.Spec.ValidationActions, admissionregistrationv1.Deny) {
+		return finding{lacks: fmt.Sprintf("the binding %s of the admission policy %s does not deny", name, policyName)}
+	}
+	if !sameBinding(binding.Spec, p.shipped.bindings[name]) {
+		return finding{lacks: fmt.Sprintf("the binding %s of the admission policy %s", name, policyName), differs: true}
+	}
+	return finding{}
 }
 
 func (p *protection) read(ctx context.Context, name string, o client.Object) (finding, bool) {
