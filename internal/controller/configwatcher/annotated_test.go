@@ -75,7 +75,7 @@ var _ = Describe("The annotation on a ConfigMap or a Secret", Ordered, func() {
 		op.Start()
 		Eventually(noted(cm)).Should(Equal("True Ready 2"))
 		Expect(templates(d)()).To(Equal(int64(3)))
-		Change(cm, func(o *corev1.ConfigMap) { o.Labels = map[string]string{"a": "b"} })
+		label(cm)
 		op.Stop()
 		op.Wire.Forget()
 		op.Start()
