@@ -35,8 +35,8 @@ limitations under the License.
 // while the operator was away may have changed and changed back: then its content is not the baseline any more.
 //
 // decide.go decides and is pure, record.go writes the status, targets.go knows workloads and pods, and
-// execute.go restarts them; memory.go holds what need not survive the operator. model_test.go explores what decide.go and record.go do under every order of
-// changes, outages and crashes.
+// execute.go restarts them; memory.go holds what need not survive the operator. model_test.go explores what
+// decide.go and record.go do under every order of changes, outages and crashes.
 package restart
 
 import (
