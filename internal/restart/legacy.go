@@ -144,7 +144,8 @@ func (o Observation) adopted(key Key, was common.ObservedSource, now time.Time) 
 	out := was
 	out.Keys = maps.Clone(was.Keys)
 	for k, h := range keys {
-		if now, there := o.Keys[k]; there && was.Keys[k] == h {
+		now, there := o.Keys[k]
+		if of, recorded := was.Keys[k]; there && recorded && of == h {
 			out.Keys[k] = now.now
 		}
 	}

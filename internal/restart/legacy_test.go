@@ -109,3 +109,31 @@ func TestUpgrade(t *testing.T) {
 		})
 	}
 }
+
+// A baseline that was taken over has no keys, and is compared with what was read once and need not be read again.
+func TestTakenOver(t *testing.T) {
+	for _, same := range []bool{true, false} {
+		is := inB[0]
+		is.Version = "2"
+		was := inA[0].Legacy()
+		if same {
+			was = is.Legacy()
+		}
+		s := &common.RestartStatus{KeyID: testKey.ID(), Observed: []common.ObservedSource{was}}
+		for range 2 {
+			seen := []Observation{is}
+			adoptLegacy(testKey, s, seen, noon)
+			plan(testKey, s, revise(testKey, s, seen, noon), facts{confirmed: true}, noon)
+			if (s.Pending == nil) != same {
+				t.Errorf("the same content: %v; pending: %+v", same, s.Pending)
+			}
+			again, known := Recorded(s, is.Source, "2")
+			if known {
+				is = again
+			}
+			if known == same { // a baseline of before has no version
+				t.Errorf("the same content: %v; recorded: %v", same, known)
+			}
+		}
+	}
+}

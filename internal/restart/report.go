@@ -81,7 +81,8 @@ func (r *Restarter) settled(ctx context.Context, req Request, now time.Time) (en
 	if lost := reverted(s, states); len(lost) > 0 && (soon || r.memory.hangs(req)) {
 		return engine.BlockFor(recheck, ReasonReverted, fmt.Sprintf(
 			"the restart mark %s was taken off the pod templates of %s, right after it had restarted them or before that had ended. It is not "+
-				"set again, for that would restart the pods again and again. Have the tool that manages them ignore this annotation, or restart with the strategy Evict",
+				"set again, for that would restart the pods again and again. Have the tool that manages them ignore this annotation, or "+
+				"restart with the strategy Evict",
 			req.annotation(), join(lost))), nil
 	}
 	r.memory.confirm(req, states)

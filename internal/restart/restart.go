@@ -31,11 +31,12 @@ limitations under the License.
 // repeats what it interrupted. A workload is restarted by a mark on its pod template: the number, and a keyed
 // hash of the object's UID, the number and the target. A mark is unique: a workload that carries it has been
 // reached by this very restart, and setting it again changes nothing. A source that cannot be seen has the
-// value of the target, else of the baseline; that it is not seen never says that it is unchanged.
+// value of the target, else of the baseline; that it is not seen never says that it is unchanged. One that was written
+// while the operator was away may have changed and changed back: then its content is not the baseline any more.
 //
 // decide.go decides and is pure, record.go writes the status, targets.go knows workloads and pods, and
-// execute.go restarts them. model_test.go explores what decide.go and record.go do under every order of
-// changes, outages and crashes.
+// execute.go restarts them; memory.go holds what need not survive the operator. model_test.go explores what
+// decide.go and record.go do under every order of changes, outages and crashes.
 package restart
 
 import (

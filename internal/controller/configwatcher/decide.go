@@ -17,12 +17,12 @@ limitations under the License.
 package configwatcher
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -93,11 +93,15 @@ func written(managed []metav1.ManagedFieldsEntry) string {
 	h := sha256.New()
 	known := false
 	for _, m := range managed {
-		if m.FieldsV1 == nil || m.Time == nil || !bytes.Contains(m.FieldsV1.Raw, []byte(`"f:data"`)) && !bytes.Contains(m.FieldsV1.Raw, []byte(`"f:binaryData"`)) {
+		if m.FieldsV1 == nil || m.Time == nil {
+			continue
+		}
+		fields := m.FieldsV1.GetRawString()
+		if !strings.Contains(fields, `"f:data"`) && !strings.Contains(fields, `"f:binaryData"`) {
 			continue
 		}
 		known = true
-		fmt.Fprintf(h, "%q %q %d %q\n", m.Manager, m.Operation, m.Time.Unix(), m.FieldsV1.Raw)
+		fmt.Fprintf(h, "%q %q %d %q\n", m.Manager, m.Operation, m.Time.Unix(), fields)
 	}
 	if !known {
 		return ""

@@ -29,6 +29,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
@@ -57,6 +58,12 @@ func configMap(ns, name string, data ...string) *corev1.ConfigMap {
 func set(o *corev1.ConfigMap, key, value string) {
 	GinkgoHelper()
 	Change(o, func(o *corev1.ConfigMap) { o.Data[key] = value })
+}
+
+// label changes nothing but a label, as somebody who has never written the content.
+func label(o *corev1.ConfigMap) {
+	GinkgoHelper()
+	Expect(Admin.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`)), client.FieldOwner("labeler"))).To(Succeed())
 }
 
 // template is a pod template for the label app.
