@@ -36,7 +36,7 @@ import (
 var version = "unknown"
 
 func main() {
-	tuneMemory(memoryLimits)
+	operator.TuneMemory(operator.MemoryLimits)
 	var options operator.Options
 	bindFlags(flag.CommandLine, &options)
 	logging := zap.Options{TimeEncoder: zapcore.RFC3339NanoTimeEncoder}
