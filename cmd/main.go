@@ -48,7 +48,7 @@ func main() {
 		return
 	}
 
-	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
+	ctrl.SetLogger(operator.NewLogger(logging))
 	log := ctrl.Log.WithName("main")
 	log.Info("Starting", "version", version)
 	config, err := ctrl.GetConfig()
