@@ -200,9 +200,9 @@ func describeScaled(k *kind) {
 		op.Restart()
 		quietFor(op, o)
 		for _, other := range scaled {
-			now := &autoscalingv1.Scale{}
+			now := emptyScale()
 			Expect(Admin.SubResource("scale").Get(ctx, other, now)).To(Succeed())
-			Expect(now.Spec.Replicas).To(BeEquivalentTo(autoscaled), other.GetKind())
+			Expect(replicas(now)).To(BeEquivalentTo(autoscaled), other.GetKind())
 		}
 	})
 }
@@ -213,14 +213,27 @@ const autoscaled = 7
 // scale sets the replicas of an object as the controller of HorizontalPodAutoscalers does, if it has any.
 func scale(ctx context.Context, o *unstructured.Unstructured) bool {
 	GinkgoHelper()
-	is := &autoscalingv1.Scale{}
-	if Admin.SubResource("scale").Get(ctx, o, is) != nil {
+	is := emptyScale()
+	err := Admin.SubResource("scale").Get(ctx, o, is)
+	if apierrors.IsNotFound(err) {
 		return false
 	}
-	Expect(is.Spec.Replicas).NotTo(BeEquivalentTo(autoscaled))
-	is.Spec.Replicas = autoscaled
+	Expect(err).NotTo(HaveOccurred())
+	Expect(replicas(is)).NotTo(BeEquivalentTo(autoscaled))
+	Expect(unstructured.SetNestedField(is.Object, int64(autoscaled), "spec", "replicas")).To(Succeed())
 	Expect(Admin.SubResource("scale").Update(ctx, o, client.WithSubResourceBody(is), client.FieldOwner("kube-controller-manager"))).To(Succeed())
 	return true
+}
+
+func emptyScale() *unstructured.Unstructured {
+	s := &unstructured.Unstructured{}
+	s.SetGroupVersionKind(autoscalingv1.SchemeGroupVersion.WithKind("Scale"))
+	return s
+}
+
+func replicas(scale *unstructured.Unstructured) int64 {
+	n, _, _ := unstructured.NestedInt64(scale.Object, "spec", "replicas")
+	return n
 }
 
 // stillThere checks that an object has all that a merge patch says.
