@@ -36,7 +36,7 @@ import (
 var version = "unknown"
 
 func main() {
-	tuneMemory(memoryLimits)
+	operator.TuneMemory(operator.MemoryLimits)
 	options := operator.Options{Version: version}
 	bindFlags(flag.CommandLine, &options)
 	logging := zap.Options{TimeEncoder: zapcore.RFC3339NanoTimeEncoder}
@@ -48,7 +48,7 @@ func main() {
 		return
 	}
 
-	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
+	ctrl.SetLogger(operator.NewLogger(logging))
 	log := ctrl.Log.WithName("main")
 	log.Info("Starting", "version", version)
 	config, err := ctrl.GetConfig()

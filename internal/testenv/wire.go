@@ -82,11 +82,12 @@ func (i *Injected) Heal() {
 }
 
 // Wire stands between an operator and the API server, below its client and the client's bookkeeping of
-// its own writes: it records writes, and what is watched, and makes writes fail. Events, Leases and reviews of access are no
+// its own writes: it records reads, writes, and what is watched, and makes writes fail. Events, Leases and reviews of access are no
 // writes. The zero value is ready.
 type Wire struct {
 	mu      sync.Mutex
 	writes  []*Write
+	reads   []string
 	faults  []*Injected
 	watched map[schema.GroupVersionResource]bool
 }
@@ -98,17 +99,28 @@ func (w *Wire) Watched() []schema.GroupVersionResource {
 	return slices.SortedFunc(maps.Keys(w.watched), func(a, b schema.GroupVersionResource) int { return strings.Compare(a.String(), b.String()) })
 }
 
-// watch records what a request watches, if it does.
-func (w *Wire) watch(req *http.Request) {
+// Reads are the paths, as those of writes, of what was read so far, one object or a list. Watches are not among them.
+func (w *Wire) Reads() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.reads)
+}
+
+// read records what a request reads or watches, if it does.
+func (w *Wire) read(req *http.Request) {
 	group, parts, ok := apiPath(req)
-	if !ok || req.URL.Query().Get("watch") == "" {
+	if !ok || slices.ContainsFunc(parts, isChatter) {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if req.URL.Query().Get("watch") == "" {
+		w.reads = append(w.reads, strings.Join(parts, "/"))
 		return
 	}
 	if parts[0] == "namespaces" && len(parts) > 2 {
 		parts = parts[2:]
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	if w.watched == nil {
 		w.watched = map[schema.GroupVersionResource]bool{}
 	}
@@ -129,11 +141,11 @@ func (w *Wire) Writes(match ...func(Write) bool) []Write {
 	return out
 }
 
-// Forget forgets the writes so far.
+// Forget forgets the reads and writes so far.
 func (w *Wire) Forget() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.writes = nil
+	w.reads, w.writes = nil, nil
 }
 
 // Inject adds a fault. The first one that wants a write to fail decides.
@@ -164,7 +176,7 @@ type wireTransport struct {
 func (t wireTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	write, ok := writeOf(req)
 	if !ok {
-		t.watch(req)
+		t.read(req)
 		return t.next.RoundTrip(req)
 	}
 	// Before it is sent: what a test sees of it in the cluster is recorded already.

@@ -26,7 +26,7 @@ type nowhere struct{}
 
 func (nowhere) RoundTrip(*http.Request) (*http.Response, error) { return nil, http.ErrServerClosed }
 
-func TestWireKnowsWhatIsWatched(t *testing.T) {
+func TestWireKnowsWhatIsReadAndWatched(t *testing.T) {
 	wire := &Wire{}
 	client := http.Client{Transport: wire.Wrap(nowhere{})}
 	for _, path := range []string{
@@ -40,6 +40,14 @@ func TestWireKnowsWhatIsWatched(t *testing.T) {
 	want := "[/v1, Resource=configmaps /v1, Resource=namespaces /v1, Resource=secrets batch/v1, Resource=jobs]"
 	if got := fmt.Sprint(wire.Watched()); got != want {
 		t.Errorf("watched: %s, want %s", got, want)
+	}
+	want = "[deployments namespaces/n]"
+	if got := fmt.Sprint(wire.Reads()); got != want {
+		t.Errorf("read: %s, want %s", got, want)
+	}
+	wire.Forget()
+	if len(wire.Reads()) > 0 {
+		t.Errorf("not forgotten: %v", wire.Reads())
 	}
 	if len(wire.Writes()) > 0 {
 		t.Errorf("reads count as writes: %v", wire.Writes())

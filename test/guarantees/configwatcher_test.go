@@ -96,6 +96,9 @@ func (configWatchers) Surround(unique string) {
 // Childless implements Fixture.
 func (configWatchers) Childless() bool { return true }
 
+// Reads implements Fixture: the two sources, whose contents are in no cache.
+func (configWatchers) Reads() float64 { return 2 }
+
 // Change implements Fixture.
 func (configWatchers) Change(_ engine.Object, unique string) {
 	Patch(watchedConfig(unique), `{"data":{"LOG_LEVEL":"debug"}}`)

@@ -165,6 +165,9 @@ func (cronTabs) Deletions() []Deletion {
 	return []Deletion{{Name: "Stop", Prepare: func(engine.Object) {}}}
 }
 
+// Lingering implements Fixture.
+func (cronTabs) Lingering() string { return "are being stopped" }
+
 // Invalidate implements Fixture.
 func (cronTabs) Invalidate(o *unstructured.Unstructured) {
 	for path, value := range map[string]any{"cronSpec": "nonsense", "image": "", "replicas": int64(11), "concurrencyPolicy": "Maybe"} {

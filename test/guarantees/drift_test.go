@@ -22,6 +22,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -175,6 +176,64 @@ func describeOthers(k *kind) {
 			}
 		}
 	})
+}
+
+// describeScaled has the part of G10 that is about autoscalers, which write through the subresource scale alone.
+func describeScaled(k *kind) {
+	It("G10: leaves to an autoscaler what it scales", Label("G10"), func(ctx context.Context) {
+		op := start()
+		o := k.several(1, "g10-scaled")[0]
+		quiet(op)
+		var scaled []*unstructured.Unstructured
+		for _, other := range survey(ctx, o.GetName())[o.GetName()] {
+			if scale(ctx, other) {
+				scaled = append(scaled, other)
+			}
+		}
+		if len(scaled) == 0 {
+			omit("G10", k.name+" autoscaler", "neither it nor what belongs to it can be scaled")
+			return
+		}
+		Change(o, func(o engine.Object) { k.fixture.Change(o, o.GetName()) })
+		Eventually(succeeded).WithArguments(op, o, k.fixture.Action(o.GetName())).Should(BeNumerically(">", 0))
+		Eventually(k.settled(o)).Should(Succeed())
+		op.Restart()
+		quietFor(op, o)
+		for _, other := range scaled {
+			now := emptyScale()
+			Expect(Admin.SubResource("scale").Get(ctx, other, now)).To(Succeed())
+			Expect(replicas(now)).To(BeEquivalentTo(autoscaled), other.GetKind())
+		}
+	})
+}
+
+// autoscaled is a number of replicas that no fixture has.
+const autoscaled = 7
+
+// scale sets the replicas of an object as the controller of HorizontalPodAutoscalers does, if it has any.
+func scale(ctx context.Context, o *unstructured.Unstructured) bool {
+	GinkgoHelper()
+	is := emptyScale()
+	err := Admin.SubResource("scale").Get(ctx, o, is)
+	if apierrors.IsNotFound(err) {
+		return false
+	}
+	Expect(err).NotTo(HaveOccurred())
+	Expect(replicas(is)).NotTo(BeEquivalentTo(autoscaled))
+	Expect(unstructured.SetNestedField(is.Object, int64(autoscaled), "spec", "replicas")).To(Succeed())
+	Expect(Admin.SubResource("scale").Update(ctx, o, client.WithSubResourceBody(is), client.FieldOwner("kube-controller-manager"))).To(Succeed())
+	return true
+}
+
+func emptyScale() *unstructured.Unstructured {
+	s := &unstructured.Unstructured{}
+	s.SetGroupVersionKind(autoscalingv1.SchemeGroupVersion.WithKind("Scale"))
+	return s
+}
+
+func replicas(scale *unstructured.Unstructured) int64 {
+	n, _, _ := unstructured.NestedInt64(scale.Object, "spec", "replicas")
+	return n
 }
 
 // stillThere checks that an object has all that a merge patch says.

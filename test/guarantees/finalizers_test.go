@@ -51,6 +51,8 @@ type ordeal struct {
 	end func(op *testenv.Operator, k *kind, o engine.Object)
 	// external tells that the ordeal is about the outside system.
 	external bool
+	// lingers tells that the children linger: an object whose deletion takes them along must not go before them.
+	lingers bool
 	// emptied tells that nothing stays, whatever the deletion keeps.
 	emptied bool
 }
@@ -73,6 +75,11 @@ func ordeals() []ordeal {
 			end: func(_ *testenv.Operator, k *kind, o engine.Object) {
 				Annotate(o, k.fixture.External().WayOut(), "true")
 			},
+		},
+		{
+			name: "children that linger", lingers: true, arrange: linger,
+			wayOut: func(k *kind) string { return k.fixture.Lingering() },
+			end:    func(_ *testenv.Operator, _ *kind, o engine.Object) { release(o) },
 		},
 		{name: "webhooks that are down", arrange: killWebhooks},
 		{
@@ -98,7 +105,9 @@ func describeFinalizers(k *kind) {
 					objects = append(objects, k.several(1, "g6", d.Prepare)...)
 				}
 				quiet(op)
-				for _, o := range objects {
+				holds := map[engine.Object]bool{}
+				for i, o := range objects {
+					holds[o] = x.mustHold || x.lingers && !deletions[i].Keeps && len(survey(ctx, o.GetName())[o.GetName()].children()) > 0
 					if x.arrange != nil {
 						x.arrange(op, o)
 					}
@@ -107,7 +116,7 @@ func describeFinalizers(k *kind) {
 					Expect(client.IgnoreNotFound(Admin.Delete(ctx, o))).To(Succeed())
 				}
 				for _, o := range objects {
-					goneOrExplained(k, x, o)
+					goneOrExplained(k, x, o, holds[o])
 				}
 				retriesAreBounded(op, k, objects)
 				for _, o := range objects {
@@ -125,10 +134,13 @@ func describeFinalizers(k *kind) {
 }
 
 // goneOrExplained waits until an object is gone, or says why it is not and what helps.
-func goneOrExplained(k *kind, x ordeal, o engine.Object) {
+func goneOrExplained(k *kind, x ordeal, o engine.Object, holds bool) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
-		if !x.mustHold && Gone(o)() == nil {
+		if Gone(o)() == nil {
+			if holds {
+				StopTrying("it is gone before its time").Now()
+			}
 			return
 		}
 		g.Expect(x.wayOut).NotTo(BeNil(), "it does not go")
@@ -176,6 +188,28 @@ func leftRightly(ctx context.Context, d Deletion, x ordeal, o engine.Object) {
 		Expect(o.GetLabels()).NotTo(Or(HaveKey(names.LabelOwnerUID), HaveKey(names.LabelManagedBy)), key)
 		Expect(o.GetAnnotations()).NotTo(HaveKey(names.AnnotationOwner), key)
 	}
+}
+
+// linger keeps the children of an object from going, but for a Namespace, which waits for them.
+func linger(_ *testenv.Operator, o engine.Object) {
+	GinkgoHelper()
+	for _, child := range survey(context.Background(), o.GetName())[o.GetName()].children() {
+		if child.GetKind() != "Namespace" {
+			Patch(child, `{"metadata":{"finalizers":["test.example.com/linger"]}}`)
+		}
+	}
+	DeferCleanup(release, o)
+}
+
+// release lets the children of an object go.
+func release(o engine.Object) {
+	GinkgoHelper()
+	everything(context.Background(), func(_ served, child *unstructured.Unstructured) {
+		if child.GetNamespace() == o.GetName() && slices.Contains(child.GetFinalizers(), "test.example.com/linger") {
+			patch := client.RawPatch(client.Merge.Type(), []byte(`{"metadata":{"finalizers":null}}`))
+			Expect(client.IgnoreNotFound(Admin.Patch(context.Background(), child, patch))).To(Succeed())
+		}
+	})
 }
 
 const stuckName = "stuck"

@@ -54,6 +54,8 @@ type Fixture interface {
 	Settled(engine.Object) bool
 	// Surround makes, in the Namespace of an object that is about to be created, what the object is about.
 	Surround(unique string)
+	// Reads is how many requests to read something a run may make that changes nothing, beside what is watched.
+	Reads() float64
 	// Childless tells that the kind keeps no children in a wanted state, so that there is nothing to
 	// repair. What it does to its surroundings are Happenings.
 	Childless() bool
@@ -66,6 +68,8 @@ type Fixture interface {
 	Happenings() []Happening
 	// Deletions are the ways in which objects are deleted.
 	Deletions() []Deletion
+	// Lingering is what Ready says while an object that is deleted waits for its children to go.
+	Lingering() string
 	// Invalidate makes an object one that the schema refuses and that the operator must yet be able to
 	// delete.
 	Invalidate(o *unstructured.Unstructured)
@@ -105,6 +109,9 @@ func (Ordinary) Settled(engine.Object) bool { return true }
 // Surround implements Fixture.
 func (Ordinary) Surround(string) {}
 
+// Reads implements Fixture.
+func (Ordinary) Reads() float64 { return 0 }
+
 // Childless implements Fixture.
 func (Ordinary) Childless() bool { return false }
 
@@ -118,6 +125,9 @@ func (Ordinary) Happenings() []Happening { return nil }
 func (Ordinary) Deletions() []Deletion {
 	return []Deletion{{Name: "Delete", Prepare: func(engine.Object) {}}}
 }
+
+// Lingering implements Fixture.
+func (Ordinary) Lingering() string { return "is being deleted" }
 
 // Tamper implements Fixture.
 func (Ordinary) Tamper(*unstructured.Unstructured) []string { return nil }

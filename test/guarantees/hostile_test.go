@@ -20,6 +20,9 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -30,7 +33,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/operator"
+	"github.com/acme/platform-operator/internal/testenv"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -53,12 +58,15 @@ func fuzz(ctx context.Context, k *kind, mutate func(*operator.Options)) {
 	panics := func() float64 {
 		return metric("controller_runtime_reconcile_panics_total", "", "") + metric("controller_runtime_webhook_panics_total", "", "")
 	}
+	first := k.make(unique("g11-first"), k.briefly)
+	Eventually(k.settled(first)).Should(Succeed()) // panics are counted from the first run on
 	before := panics()
 	random := rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), 0))
 	strings := nastyStrings(random)
 	var admitted []engine.Object
 	fields := k.stringFields()
 	Expect(fields).NotTo(BeEmpty())
+	fields = append(fields, marks()...)
 	// A kind that embeds types of Kubernetes has hundreds of fields: then each meets some of the strings.
 	namespace := unique("g11-all") // one for all
 	k.surround(k.object(namespace))
@@ -70,8 +78,13 @@ func fuzz(ctx context.Context, k *kind, mutate func(*operator.Options)) {
 			}
 		}
 	}
-	AddReportEntry("strings", fmt.Sprintf("%d fields, %d strings, %d objects admitted", len(fields), len(strings), len(admitted)))
 	Expect(admitted).NotTo(BeEmpty())
+	for _, name := range edgyNames(unique("g11")) {
+		o := k.admitted(ctx, namespace, field{"metadata", "name"}, name)
+		Expect(o).NotTo(BeNil(), "the schema says nothing of names: "+name)
+		admitted = append(admitted, o)
+	}
+	AddReportEntry("strings", fmt.Sprintf("%d fields, %d strings, %d objects admitted", len(fields), len(strings), len(admitted)))
 
 	next := k.make(unique("g11-next"), k.briefly)
 	Eventually(k.settled(next)).Should(Succeed())
@@ -104,6 +117,43 @@ func nastyStrings(r *rand.Rand) []string {
 			b.WriteRune([]rune{rune(r.IntN(128)), rune(r.IntN(0xd800)), rune(0x10000 + r.IntN(0xfffff))}[r.IntN(3)])
 		}
 		all = append(all, b.String())
+	}
+	return all
+}
+
+// edgyNames are names as long as the API server takes them, at the limits of what is made of them, and of every form.
+func edgyNames(unique string) []string {
+	long := func(n int) string { return unique + strings.Repeat("a", n-len(unique)) }
+	return []string{
+		unique + ".a.b", unique + "--b", "0." + unique, "0-" + unique, "xn--" + unique, "kube-" + unique, unique + ".svc.cluster.local",
+		long(52), long(53), long(63), long(64), long(253), unique + strings.Repeat(".a", (253-len(unique))/2),
+	}
+}
+
+// ownKey is a key of a label or an annotation in the operator's code.
+var ownKey = regexp.MustCompile(`"([a-z.]+\.acme\.com/[A-Za-z-]+)"|restartPrefix \+ "([A-Za-z-]+)"`)
+
+// marks are the annotations and labels with the keys that the operator knows, found in its code so that none is forgotten.
+func marks() []field {
+	GinkgoHelper()
+	keys := map[string]bool{}
+	Expect(filepath.WalkDir(testenv.RepoFile("internal"), func(path string, _ os.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, found := range ownKey.FindAllStringSubmatch(string(text), -1) {
+			if found[2] != "" {
+				found[1] = "autoreboot.acme.com/" + found[2]
+			}
+			keys[found[1]] = true
+		}
+		return err
+	})).To(Succeed())
+	Expect(keys).To(And(HaveKey(names.AnnotationOwner), HaveKey(names.AnnotationPodSelector), HaveKey(names.AnnotationRunNow)))
+	var all []field
+	for _, key := range sortedKeys(keys) {
+		all = append(all, field{"metadata", "annotations", key}, field{"metadata", "labels", key})
 	}
 	return all
 }
@@ -181,6 +231,7 @@ func (k *kind) admitted(ctx context.Context, namespace string, at field, s strin
 	if Admin.Create(ctx, u) != nil {
 		return nil
 	}
+	o.SetName(u.GetName())
 	discardLater(o)
 	return o
 }

@@ -48,6 +48,7 @@ const (
 	envKubeconfig = "GUARANTEES_OPERATOR_KUBECONFIG"
 	envConfig     = "GUARANTEES_OPERATOR_CONFIG"
 	envProbes     = "GUARANTEES_OPERATOR_PROBES"
+	envLimit      = "GUARANTEES_OPERATOR_LIMIT"
 )
 
 // TestMain lets the test's own binary be the operator: what is measured of a process is what the operator needs, and not
@@ -66,7 +67,7 @@ func TestMain(m *testing.M) {
 // operate is what cmd/main.go does. On a signal memory that is not used is given back, so that what is measured is what
 // is used.
 func operate(kubeconfig string) error {
-	debug.SetGCPercent(50)
+	operator.TuneMemory([]string{os.Getenv(envLimit)})
 	ctrl.SetLogger(zap.New())
 	usr1 := make(chan os.Signal, 1)
 	signal.Notify(usr1, syscall.SIGUSR1)
@@ -97,13 +98,10 @@ type process struct {
 	ended chan struct{}
 }
 
-// memoryLimit is what config/manager allows the container, and what the operator tells its runtime of that.
-const (
-	memoryLimit = 256 // MiB
-	softLimit   = "GOMEMLIMIT=230MiB"
-)
+// memoryLimit is what config/manager allows the container, in MiB.
+const memoryLimit = 256
 
-// startProcess starts an operator with the configurations of all kinds, and waits until its caches are filled.
+// startProcess starts an operator with the configurations of all kinds, and waits until all of them work.
 func startProcess() *process {
 	GinkgoHelper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -113,7 +111,7 @@ func startProcess() *process {
 
 	p := &process{log: &logBuffer{}, ended: make(chan struct{})}
 	p.cmd = exec.Command(os.Args[0])
-	p.cmd.Env = append(os.Environ(), softLimit, envKubeconfig+"="+kubeconfig(), envProbes+"="+probes,
+	p.cmd.Env = append(os.Environ(), envLimit+"="+limitFile(), envKubeconfig+"="+kubeconfig(), envProbes+"="+probes,
 		envConfig+"="+testenv.ConfigFile(GinkgoT(), "apiVersion: config.acme.com/v1alpha1\nkind: PlatformOperatorConfig\n"+configuration()))
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 	Expect(p.cmd.Start()).To(Succeed())
@@ -132,8 +130,19 @@ func startProcess() *process {
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(resp.Body.Close()).To(Succeed())
 		g.Expect(resp.StatusCode).To(Equal(http.StatusOK))
+		for _, row := range operator.Kinds { // a replica is ready before its caches are filled
+			g.Expect(p.log.String()).To(ContainSubstring(fmt.Sprintf(`"Starting workers","controller":%q`, newKind(row).controller())))
+		}
 	}).Should(Succeed())
 	return p
+}
+
+// limitFile has the limit as the kernel tells it.
+func limitFile() string {
+	GinkgoHelper()
+	file := filepath.Join(GinkgoT().TempDir(), "memory.max")
+	Expect(os.WriteFile(file, []byte(strconv.Itoa(memoryLimit<<20)), 0o600)).To(Succeed())
+	return file
 }
 
 // stop ends the operator and waits until it has ended. One that has ended stays so.

@@ -115,6 +115,9 @@ func (f *rebootPolicies) credentials(unique string) *corev1.Secret {
 // Childless implements Fixture.
 func (*rebootPolicies) Childless() bool { return true }
 
+// Reads implements Fixture: the credentials, and what says whether its namespace may reach the database.
+func (*rebootPolicies) Reads() float64 { return 3 }
+
 // Change implements Fixture.
 func (f *rebootPolicies) Change(_ engine.Object, unique string) {
 	f.server.Exec(fmt.Sprintf("UPDATE settings SET value = value || ' changed' WHERE owner = '%s'", unique))

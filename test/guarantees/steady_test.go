@@ -18,7 +18,9 @@ package guarantees
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -66,11 +68,9 @@ func describeSteady(all []*kind) {
 		Consistently(op.Wire.Writes, "1s").Should(BeEmpty())
 	})
 
-	It("G2: writes nothing after a restart", labels("G2", all), func() {
+	It("G2: writes nothing and reads little after a restart", labels("G2", all), func() {
 		op := start()
-		for _, k := range all {
-			k.several(many, "g2-restart")
-		}
+		objects := manyOf(all, "g2-restart")
 		quiet(op)
 		before := runs(all)
 		op.Stop()
@@ -78,24 +78,61 @@ func describeSteady(all []*kind) {
 		op.Start()
 		caughtUp(all, before, many)
 		Consistently(op.Wire.Writes, "2s").Should(BeEmpty())
+		readsLittle(op.Wire, all, objects, before)
 	})
 
-	It("G2: writes nothing after a change of leader", labels("G2", all), func() {
+	It("G2: writes nothing and reads little after a change of leader", labels("G2", all), func() {
 		elects := func(o *operator.Options) { o.LeaderElect = true }
 		first := start(elects)
 		Eventually(first.Leads()).Should(BeClosed())
-		for _, k := range all {
-			k.several(many, "g2-leader")
-		}
+		objects := manyOf(all, "g2-leader")
 		quiet(first)
 		second := start(elects)
 		Consistently(second.Leads(), "500ms").ShouldNot(BeClosed())
 		before := runs(all)
+		second.Wire.Forget()
 		first.Stop()
 		Eventually(second.Leads()).Should(BeClosed())
 		caughtUp(all, before, many)
 		Consistently(second.Wire.Writes, "2s").Should(BeEmpty())
+		readsLittle(second.Wire, all, objects, before)
 	})
+}
+
+// manyOf makes objects of all kinds, by kind.
+func manyOf(all []*kind, prefix string) map[string][]engine.Object {
+	GinkgoHelper()
+	objects := map[string][]engine.Object{}
+	for _, k := range all {
+		objects[k.name] = k.several(many, prefix)
+	}
+	return objects
+}
+
+// readsLittle checks what an operator that has looked at some objects for the first time has read beside what it watches: in
+// each run no more than the kind's fixture says, and for all together hardly more than each type once.
+func readsLittle(wire *testenv.Wire, all []*kind, objects map[string][]engine.Object, before map[string]float64) {
+	GinkgoHelper()
+	kindOf := map[string]string{}
+	for name, list := range objects {
+		for _, o := range list {
+			kindOf[o.GetName()] = name
+		}
+	}
+	reads := map[string][]string{}
+	for _, path := range wire.Reads() {
+		parts := strings.Split(path, "/")
+		i := max(0, slices.IndexFunc(parts, func(part string) bool { return kindOf[part] != "" }))
+		reads[kindOf[parts[i]]] = append(reads[kindOf[parts[i]]], path)
+	}
+	for _, k := range all {
+		ran := func() float64 { return reconciles(k) - before[k.name] }
+		AddReportEntry("reads for a "+k.name, fmt.Sprintf("%d in %.0f runs", len(reads[k.name]), ran()))
+		allowed := func() float64 { return ran() * k.fixture.Reads() } // a run that reads now has not ended
+		Eventually(allowed).Should(BeNumerically(">=", len(reads[k.name])), "%s: %v", k.name, reads[k.name])
+	}
+	AddReportEntry("other reads", strings.Join(reads[""], "\n"))
+	Expect(len(reads[""])).To(BeNumerically("<=", len(wire.Watched())+len(all)), "%v", reads[""])
 }
 
 // runs are the reconciles of every kind so far.

@@ -41,13 +41,13 @@ import (
 
 var (
 	dyn  *dynamic.DynamicClient
-	logs logBuffer // what the operator logs, at any level
+	logs logBuffer // what the operator logs, at the most verbose level
 )
 
 func TestGuarantees(t *testing.T) {
 	Setup{
 		Options: testenv.Options{WithControllers: true},
-		Log:     zap.New(zap.WriteTo(&logs), zap.Level(zapcore.Level(-10))),
+		Log:     zap.New(zap.WriteTo(&logs), zap.Level(zapcore.Level(-operator.MaxVerbosity))),
 		Prepare: prepare,
 	}.Run(t, "guarantees")
 }
@@ -85,6 +85,7 @@ var _ = Describe("Guarantees", func() {
 			describeAbsence(k)
 			describeSecrecy(k)
 			describeOthers(k)
+			describeScaled(k)
 			describeHostile(k)
 			describeTruth(k)
 			describeNeighbours(k)

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package main
+package operator
 
 import (
 	"math"
@@ -29,7 +29,7 @@ func TestSoftLimit(t *testing.T) {
 		text string
 		want int64
 	}{
-		"a container with a limit":             {"268435450\n", 241591905},
+		"a container with a limit":             {"268435450\n", 187904815},
 		"no limit, with control groups 2":      {"max\n", 0},
 		"no limit, with control groups 1":      {"9223372036854771712\n", 0},
 		"what can be read is no number at all": {"", 0},
@@ -56,14 +56,14 @@ func TestTuneMemory(t *testing.T) {
 	}
 	t.Setenv("GOGC", "100")
 	t.Setenv("GOMEMLIMIT", "off")
-	tuneMemory([]string{file})
+	TuneMemory([]string{file})
 	if gc, limit := debug.SetGCPercent(100), debug.SetMemoryLimit(-1); gc != 100 || limit != math.MaxInt64 {
 		t.Errorf("what the environment says is overridden: %d, %d", gc, limit)
 	}
 	t.Setenv("GOGC", "")
 	t.Setenv("GOMEMLIMIT", "")
-	tuneMemory([]string{file})
-	if gc, limit := debug.SetGCPercent(100), debug.SetMemoryLimit(-1); gc != 50 || limit != 900000000 {
+	TuneMemory([]string{file})
+	if gc, limit := debug.SetGCPercent(100), debug.SetMemoryLimit(-1); gc != 50 || limit != 700000000 {
 		t.Errorf("GC at %d %%, limit %d", gc, limit)
 	}
 }

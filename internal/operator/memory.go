@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package main
+package operator
 
 import (
 	"math"
@@ -24,13 +24,13 @@ import (
 	"strings"
 )
 
-// memoryLimits are where the kernel tells a container how much memory it may have, with version 2 and with version 1 of
+// MemoryLimits are where the kernel tells a container how much memory it may have, with version 2 and with version 1 of
 // control groups.
-var memoryLimits = []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}
+var MemoryLimits = []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}
 
-// tuneMemory has the garbage collector run early, and all the more often the nearer the container's limit comes. GOGC
-// and GOMEMLIMIT override it. Why: docs/adr/0011-memory.md.
-func tuneMemory(limits []string) {
+// TuneMemory has the garbage collector run early, and all the more often the nearer the container's limit comes, which
+// is in the first of the files that can be read. GOGC and GOMEMLIMIT override it. Why: docs/adr/0011-memory.md.
+func TuneMemory(limits []string) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(50)
 	}
@@ -39,7 +39,8 @@ func tuneMemory(limits []string) {
 	}
 }
 
-// softLimit is nine tenths of the container's limit, and zero when there is none.
+// softLimit is seven tenths of the container's limit, and zero when there is none. The rest is for what the runtime does
+// not count, the pages of the program above all, and for what comes between two collections.
 func softLimit(files []string) int64 {
 	for _, file := range files {
 		text, err := os.ReadFile(file) //nolint:gosec // It is the kernel that writes it.
@@ -50,7 +51,7 @@ func softLimit(files []string) int64 {
 		if err != nil || limit > math.MaxInt64/2 { // "max", or nearly all that a number can be
 			return 0
 		}
-		return limit / 10 * 9
+		return limit / 10 * 7
 	}
 	return 0
 }
