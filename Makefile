@@ -102,21 +102,26 @@ run: build ## Run the operator on this machine, without webhooks, against KUBECO
 # The time-outs end what hangs. Ginkgo gives up five minutes before (internal/testenv/limit), and cleans up; test takes
 # about ten minutes of two cores, e2e as long.
 
-# The guarantees mostly wait, so their specs run in several processes, each with a control plane of its own. With PKG set,
-# go test runs them like all other packages.
+# The guarantees run in several processes, each with a control plane of its own. With PKG set, go test runs them like all
+# other packages.
 GUARANTEES := ./test/guarantees
 PROCS ?= 3# processes that run the guarantees
 
-# The tests of a module are never taken from Go's cache, which does not see changes of files outside the module.
+# The tests of a module are never taken from Go's cache, which does not see changes of files outside the module. Most of the
+# processors' time is the control planes'; with GOGC they spend less of it on collecting garbage, and more memory.
 .PHONY: test
 test: test-tools ## Run all tests, those of the controllers against a real etcd and kube-apiserver
-	@export KUBEBUILDER_ASSETS=$(CURDIR)/bin; failed=0; \
+	@export KUBEBUILDER_ASSETS=$(CURDIR)/bin GOGC=$${GOGC:-300}; failed=0; \
+	if [ '$(PKG)' != ./... ]; then go test -timeout 35m $(TEST_FLAGS) $(PKG); exit; fi; \
+	packages=$$(go list ./... | grep -v '/$(notdir $(GUARANTEES))$$'); total=$$(wc -w <<<"$$packages"); \
+	say() { printf '\n=== %s, %d min after the start\n' "$$1" $$((SECONDS / 60)); }; \
+	say "1 of 3: the modules $(MODULES): about a minute"; \
 	for m in $(MODULES); do echo "testing $$m"; (cd $$m && go test -count=1 $(TEST_FLAGS) ./...) || failed=1; done; \
-	if [ '$(PKG)' != ./... ]; then go test -timeout 35m $(TEST_FLAGS) $(PKG) || failed=1; exit $$failed; fi; \
-	echo "testing all packages but the guarantees (about six minutes)"; \
-	go test -timeout 35m $(TEST_FLAGS) $$(go list ./... | grep -v '/$(notdir $(GUARANTEES))$$') || failed=1; \
-	echo "testing the guarantees (about five minutes)"; \
+	say "2 of 3: $$total packages: about six minutes"; \
+	go test -timeout 35m $(TEST_FLAGS) $$packages | hack/progress.sh $$total || failed=1; \
+	say "3 of 3: the guarantees, a dot for each spec: about seven minutes"; \
 	go tool ginkgo --procs=$(PROCS) --timeout=30m --no-color $(GUARANTEES) || failed=1; \
+	say "$$([ $$failed = 0 ] && echo all tests passed || echo some tests FAILED)"; \
 	exit $$failed
 
 # The packages with goroutines of their own whose tests need no control plane. The race detector needs a
@@ -157,6 +162,10 @@ mutate: ## Break the product on purpose, one small edit at a time, and fail unle
 .PHONY: bench
 bench: ## Measure throughput, latency, requests and memory on the local cluster
 	go run ./test/bench $(ARGS)
+
+.PHONY: bench-check
+bench-check: ## Run the benchmarks with small counts, and fail when one exceeds what load does not move
+	hack/bench-check.sh
 
 # A test binary of its own, so that what it prints is seen while it happens.
 .PHONY: e2e
@@ -284,8 +293,7 @@ catalog-push: ## Push what catalog-image made to REGISTRY
 
 .PHONY: release
 release: ## Make the release VERSION: changelog, bundle, catalog, images; see docs/develop/release.md
-	go run ./hack/release --version $(VERSION)
-	go run ./hack/catalog add --version $(VERSION) --image $(BUNDLE_IMG)
+	hack/release.sh $(VERSION) $(BUNDLE_IMG)
 	$(MAKE) --no-print-directory catalog
 	$(MAKE) --no-print-directory bundle-check catalog-validate image bundle-image catalog-image
 	@case $(VERSION) in *-*) ;; *) cp bundle/manifests/*.acme.com_*.yaml test/bundle/testdata/released/; \

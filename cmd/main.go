@@ -37,7 +37,7 @@ var version = "unknown"
 
 func main() {
 	tuneMemory(memoryLimits)
-	var options operator.Options
+	options := operator.Options{Version: version}
 	bindFlags(flag.CommandLine, &options)
 	logging := zap.Options{TimeEncoder: zapcore.RFC3339NanoTimeEncoder}
 	logging.BindFlags(flag.CommandLine)

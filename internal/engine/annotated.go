@@ -21,13 +21,11 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -73,12 +71,7 @@ func RegisterAnnotated(mgr ctrl.Manager, a Annotated) error {
 		b = b.Owns(a.Owns, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})))
 	}
 	return b.
-		WithOptions(controller.Options{
-			MaxConcurrentReconciles: a.MaxConcurrentReconciles,
-			ReconciliationTimeout:   runTimeout,
-			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
-				50*time.Millisecond, a.RetryMax),
-		}).
+		WithOptions(controllerOptions(a.MaxConcurrentReconciles, a.RetryMax)).
 		Complete(reconcile.Func(func(ctx context.Context, req reconcile.Request) (ctrl.Result, error) {
 			o := &metav1.PartialObjectMetadata{}
 			o.SetGroupVersionKind(gvk)

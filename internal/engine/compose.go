@@ -27,7 +27,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -42,26 +41,30 @@ import (
 // one, so that nothing is taken over unseen, however old the cache.
 const neverVersion = "1"
 
-// applyConfiguration is any typed apply configuration of client-go.
-type applyConfiguration[A any] interface {
+// intent is an object as it is wanted.
+type intent interface {
 	runtime.ApplyConfiguration
+	GetKind() *string
+	GetAPIVersion() *string
 	GetName() *string
 	GetNamespace() *string
+}
+
+// applyConfiguration is any typed apply configuration of client-go.
+type applyConfiguration[A any] interface {
+	intent
 	WithLabels(map[string]string) A
 	WithAnnotations(map[string]string) A
 	WithOwnerReferences(...*metav1ac.OwnerReferenceApplyConfiguration) A
-	WithUID(types.UID) A
-	WithResourceVersion(string) A
 }
 
 // Child is one object that has to exist.
 type Child struct {
-	intent  runtime.ApplyConfiguration
+	intent  intent
 	key     client.ObjectKey
 	newLive func() client.Object
 	extract func(live client.Object, manager string) (any, error)
 	mark    func(labels, annotations map[string]string, owner *metav1ac.OwnerReferenceApplyConfiguration)
-	expect  func(uid types.UID, resourceVersion string)
 	adopt   bool
 	replace bool
 }
@@ -88,14 +91,6 @@ func NewChild[L any, PL liveObject[L], A applyConfiguration[A]](intent A, extrac
 		intent.WithAnnotations(a)
 		if o != nil {
 			intent.WithOwnerReferences(o)
-		}
-	}
-	c.expect = func(uid types.UID, resourceVersion string) {
-		if uid != "" {
-			intent.WithUID(uid)
-		}
-		if resourceVersion != "" {
-			intent.WithResourceVersion(resourceVersion)
 		}
 	}
 	return c
@@ -215,6 +210,9 @@ func (i identity) String() string {
 // object is none of ours, so that no watch may tell.
 const nameTakenRecheck = time.Minute
 
+// ReasonNameTaken is the reason while an object of somebody else has the name that a child is to have.
+const ReasonNameTaken = "NameTaken"
+
 // placeRecheck is how often a place that is not the owner's yet is looked at, beside the watch.
 const placeRecheck = 10 * time.Second
 
@@ -251,22 +249,20 @@ func (s Scope[T]) apply(ctx context.Context, c Child) (Outcome, error) {
 	if out, err := s.mayTake(ctx, c, live, what); err != nil || !out.GoesOn() {
 		return out, err
 	}
-	extracted, err := c.extract(live, names.FieldManager(s.runner.Name))
+	differing, err := s.differing(c, live, what)
 	if err != nil {
-		return Outcome{}, fmt.Errorf("reading the owned fields of %s: %w", what, err)
+		return Outcome{}, err
 	}
-	if equality.Semantic.DeepEqual(extracted, c.intent) {
+	if len(differing) == 0 {
 		return terminating(live, what), nil
 	}
-	c.expect(live.GetUID(), "")
-	return s.sendOver(ctx, c, live, what)
+	return s.sendOver(ctx, c, live, what, "")
 }
 
 // create applies a child that the cache does not show. If there is one after all (the cache is late, or
 // selects on a mark that was taken off), that one is read from the API server and judged.
 func (s Scope[T]) create(ctx context.Context, c Child, what identity) (Outcome, error) {
-	c.expect("", neverVersion)
-	out, err := s.send(ctx, c, what)
+	out, err := s.send(ctx, c, what, "", neverVersion)
 	if !apierrors.IsConflict(err) {
 		return out, err
 	}
@@ -277,8 +273,7 @@ func (s Scope[T]) create(ctx context.Context, c Child, what identity) (Outcome, 
 	if out, err := s.mayTake(ctx, c, live, what); err != nil || !out.GoesOn() {
 		return out, err
 	}
-	c.expect(live.GetUID(), live.GetResourceVersion())
-	return s.sendOver(ctx, c, live, what)
+	return s.sendOver(ctx, c, live, what, live.GetResourceVersion())
 }
 
 // mayTake blocks when a live object of the wanted name is not ours to change.
@@ -291,14 +286,18 @@ func (s Scope[T]) mayTake(ctx context.Context, c Child, live client.Object, what
 }
 
 func nameTaken(what identity) Outcome {
-	return BlockFor(nameTakenRecheck, "NameTaken",
+	return BlockFor(nameTakenRecheck, ReasonNameTaken,
 		what.String()+" exists and does not belong to this object; it is left alone. Delete or rename it, or choose another name")
 }
 
 // sendOver applies a child over a live object, which goes first when it cannot be changed as wanted. One that is being
-// deleted is applied to as well: as long as somebody's finalizer keeps it, it has its effect.
-func (s Scope[T]) sendOver(ctx context.Context, c Child, live client.Object, what identity) (Outcome, error) {
-	out, err := s.send(ctx, c, what)
+// deleted is applied to as well: as long as somebody's finalizer keeps it, it has its effect. With a version it is applied to
+// that one and no other.
+func (s Scope[T]) sendOver(ctx context.Context, c Child, live client.Object, what identity, version string) (Outcome, error) {
+	if out, still := s.runner.overruled.still(c, live, s.Clock.Now()); still {
+		return out, nil
+	}
+	out, err := s.send(ctx, c, what, live.GetUID(), version)
 	leaving := terminating(live, what)
 	switch {
 	case c.replace && apierrors.IsInvalid(err) && leaving.GoesOn():
@@ -324,16 +323,22 @@ func terminating(live client.Object, what identity) Outcome {
 	return Wait(nameTakenRecheck, "ChildTerminating", message)
 }
 
-// send applies a child. That its namespace is going away is no error: it has to be gone first.
-func (s Scope[T]) send(ctx context.Context, c Child, what identity) (Outcome, error) {
-	err := s.Client.Apply(ctx, c.intent, client.FieldOwner(names.FieldManager(s.runner.Name)), client.ForceOwnership)
+// send applies a child, to the object with a UID and a version where these are given, and looks whether the API server
+// has stored what was sent. That its namespace is going away is no error: it has to be gone first.
+func (s Scope[T]) send(ctx context.Context, c Child, what identity, uid types.UID, version string) (Outcome, error) {
+	sent := &sending{intent: c.intent, uid: uid, version: version, answer: c.newLive()}
+	err := s.Client.Apply(ctx, sent, client.FieldOwner(names.FieldManager(s.runner.Name)), client.ForceOwnership)
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return Wait(nameTakenRecheck, "NamespaceTerminating", "the Namespace is being deleted; it is made anew once it is gone"), nil
 	}
 	if err != nil {
-		return Outcome{}, fmt.Errorf("applying %s: %w", what, err)
+		return Outcome{}, s.refused(fmt.Errorf("applying %s: %w", what, err))
 	}
-	return Done(), nil
+	differing, err := s.differing(c, sent.answer, what)
+	if err != nil || len(differing) == 0 {
+		return Done(), err
+	}
+	return s.runner.overruled.note(c, sent.answer, s.Clock.Now(), overruled(what, differing)), nil
 }
 
 // prune deletes the children that are not wanted any more, but none of a type that is held. It walks Config.Owns, in

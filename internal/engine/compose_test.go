@@ -49,9 +49,10 @@ var (
 // recipe is a kind that composes what a spec wants, and then counts its runs.
 type recipe[T engine.Object] struct {
 	lever
-	mu   sync.Mutex
-	want []func() engine.Child
-	err  error
+	mu     sync.Mutex
+	want   []func() engine.Child
+	err    error
+	looked int
 }
 
 func (k *recipe[T]) Steps(s engine.Scope[T]) []engine.Step {
@@ -61,11 +62,19 @@ func (k *recipe[T]) Steps(s engine.Scope[T]) []engine.Step {
 func (k *recipe[T]) children() ([]engine.Child, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.looked++
 	var all []engine.Child
 	for _, child := range k.want {
 		all = append(all, child())
 	}
 	return all, k.err
+}
+
+// looks is how many runs there were, also of those that a child ended.
+func (k *recipe[T]) looks() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.looked
 }
 
 func (k *recipe[T]) set(want ...func() engine.Child) {

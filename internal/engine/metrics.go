@@ -58,7 +58,7 @@ type census struct {
 
 // observe registers the census of a kind. A manager that starts anew in the same process replaces it.
 func observe(mgr ctrl.Manager, prototype Object, name string) error {
-	newList, err := listOf(mgr.GetScheme(), prototype)
+	newList, err := ListOf(mgr.GetScheme(), prototype)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -178,4 +179,14 @@ func failed(err error) Outcome {
 		o.reason, o.message = e.reason, e.message
 	}
 	return o
+}
+
+// refused adds to an error by which the API server rejects what was sent, as invalid or as forbidden, when it is tried
+// again: nothing reports that what stands in its way is gone.
+func (s Scope[T]) refused(err error) error {
+	if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) {
+		return err
+	}
+	return Explain(err, string(apierrors.ReasonForError(err)),
+		fmt.Sprintf("%v. It is tried again with growing delays, at least every %s", err, s.runner.RetryMax))
 }

@@ -228,6 +228,12 @@ func (s Scope[T]) eachOwned(ctx context.Context, types []client.Object, do func(
 		return err
 	}
 	for _, proto := range types {
+		if _, isPlace := placeOf(proto); isPlace && s.runner.Places != nil {
+			if err := s.eachPlace(ctx, places, do); err != nil {
+				return err
+			}
+			continue
+		}
 		searches, err := s.searches(proto, places)
 		if err != nil {
 			return fmt.Errorf("looking for the children of type %T: %w", proto, err)
@@ -241,9 +247,24 @@ func (s Scope[T]) eachOwned(ctx context.Context, types []client.Object, do func(
 	return nil
 }
 
+// eachPlace calls do for Namespaces that are places. Their names are known: none is looked for.
+func (s Scope[T]) eachPlace(ctx context.Context, places []string, do func(client.Object) error) error {
+	for _, place := range places {
+		ns := &corev1.Namespace{}
+		err := s.Client.Get(ctx, client.ObjectKey{Name: place}, ns)
+		if err == nil {
+			err = do(ns)
+		}
+		if client.IgnoreNotFound(err) != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // search calls do for the children of a type in one list.
 func (s Scope[T]) search(ctx context.Context, proto client.Object, where []client.ListOption, do func(client.Object) error) error {
-	newList, err := listOf(s.Client.Scheme(), proto)
+	newList, err := ListOf(s.Client.Scheme(), proto)
 	if err != nil {
 		return err
 	}

@@ -52,12 +52,13 @@ const (
 // runner reconciles the objects of one kind.
 type runner[T Object] struct {
 	Config[T]
-	gvk      schema.GroupVersionKind
-	kind     Kind[T]
-	client   client.Client
-	live     client.Reader
-	recorder recorder.EventRecorder
-	outside  *outside
+	gvk       schema.GroupVersionKind
+	kind      Kind[T]
+	client    client.Client
+	live      client.Reader
+	recorder  recorder.EventRecorder
+	outside   *outside
+	overruled overrulings
 }
 
 // Reconcile implements reconcile.ObjectReconciler: one run of one object.

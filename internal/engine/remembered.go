@@ -61,7 +61,7 @@ func (r *runner[T]) indexWatched(ctx context.Context, indexer client.FieldIndexe
 
 // watchMore adds the watches of Config.Watches.
 func (r *runner[T]) watchMore(mgr ctrl.Manager, prototype T, b *builder.Builder) (*builder.Builder, error) {
-	newList, err := listOf(mgr.GetScheme(), prototype)
+	newList, err := ListOf(mgr.GetScheme(), prototype)
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,7 @@ package engine_test
 import (
 	"net/http"
 	"sync"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -86,6 +87,37 @@ var _ = Describe("A child in trouble", func() {
 		Eventually(verbs(w.Namespace, "good")).Should(Equal([]string{"get"}))
 		Expect(Reload(held)).To(Succeed())
 	})
+
+	DescribeTable("that the API server rejects is tried again with growing delays, and the condition says so",
+		func(code int32, reason metav1.StatusReason) {
+			r := &running{}
+			cfg := cfg
+			cfg.RetryMax = time.Hour
+			reject := func() { r.refuse(-1, http.MethodPatch, "/resourcequotas/q", code, reason) }
+			kind := composing()
+			r = start(widgets(kind, cfg))
+			AwaitReady(w)
+			reject()
+			kind.set(quota(w.Namespace, "q", "pods", "3"))
+			Poke(w)
+			Eventually(Ready(w)).Should(Equal("False " + string(reason)))
+			Expect(composed()).To(And(HavePrefix("applying ResourceQuota "+w.Namespace+"/q: "),
+				HaveSuffix(". It is tried again with growing delays, at least every 1h0m0s")))
+			Eventually(r.Writing).WithArguments("APPLY").Should(HaveLen(6))
+			Consistently(func() int { return len(r.Writing("APPLY")) }).Should(BeNumerically("<=", 7), "the seventh try is after 1.6 s")
+
+			By("but at least from time to time")
+			r.stop()
+			cfg.RetryMax = 60 * time.Millisecond
+			r = start(widgets(kind, cfg))
+			reject()
+			Eventually(func() int { return len(r.Writing("APPLY")) }).Should(BeNumerically(">", 30), "without a bound that takes a year")
+			r.Answer(nil)
+			AwaitReady(w)
+		},
+		Entry("as invalid", int32(http.StatusUnprocessableEntity), metav1.StatusReasonInvalid),
+		Entry("as forbidden", int32(http.StatusForbidden), metav1.StatusReasonForbidden),
+	)
 
 	It("that is being deleted and held by a finalizer is changed all the same", func() {
 		kind := composing(role(w.Namespace, "admin", "get"), quota(w.Namespace, "q", "pods", "3"))

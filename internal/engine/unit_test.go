@@ -20,6 +20,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -29,10 +31,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	rbacv1ac "k8s.io/client-go/applyconfigurations/rbac/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 )
@@ -171,6 +177,59 @@ func TestClip(t *testing.T) {
 				t.Errorf("clip(%.9q, %d) = %q loses too much", text, n, got)
 			}
 		}
+	}
+}
+
+func TestDifferences(t *testing.T) {
+	quota := func(hard ...string) *corev1ac.ResourceQuotaApplyConfiguration {
+		list := corev1.ResourceList{}
+		for pair := range slices.Chunk(hard, 2) {
+			list[corev1.ResourceName(pair[0])] = resource.MustParse(pair[1])
+		}
+		return corev1ac.ResourceQuota("q", "ns").WithSpec(corev1ac.ResourceQuotaSpec().WithHard(list))
+	}
+	role := func(rules ...[]string) *rbacv1ac.RoleApplyConfiguration {
+		r := rbacv1ac.Role("r", "ns")
+		for _, verbs := range rules {
+			r.WithRules(rbacv1ac.PolicyRule().WithAPIGroups("").WithVerbs(verbs...))
+		}
+		return r
+	}
+	env := func(value *string, ports ...int32) *corev1ac.ContainerApplyConfiguration {
+		c := corev1ac.Container().WithEnv(&corev1ac.EnvVarApplyConfiguration{Name: new("A"), Value: value})
+		for _, p := range ports {
+			c.WithPorts(corev1ac.ContainerPort().WithContainerPort(p))
+		}
+		return c
+	}
+	for name, c := range map[string]struct {
+		got, want any
+		differ    []string
+	}{
+		"nothing":                    {quota("pods", "3"), quota("pods", "3"), nil},
+		"the same amount":            {quota("cpu", "1", "memory", "1Gi"), quota("cpu", "1000m", "memory", "1024Mi"), nil},
+		"amounts, by their names":    {quota("cpu", "1", "memory", "1", "pods", "1"), quota("cpu", "2", "memory", "1", "pods", "2"), []string{"spec.hard[cpu]", "spec.hard[pods]"}},
+		"what is missing or added":   {quota("cpu", "1"), quota("pods", "1"), []string{"spec.hard[cpu]", "spec.hard[pods]"}},
+		"a label":                    {role().WithLabels(map[string]string{"a/b": "c"}), role().WithLabels(map[string]string{"a/b": "d"}), []string{"metadata.labels[a/b]"}},
+		"one of several in a list":   {role([]string{"get"}, []string{"list"}), role([]string{"get"}, []string{"watch"}), []string{"rules[1].verbs[0]"}},
+		"the length of a list":       {role([]string{"get"}), role([]string{"get", "list"}), []string{"rules[0].verbs"}},
+		"a list that is missing":     {role(), role([]string{"get"}), []string{"rules"}},
+		"an empty string is none":    {env(nil), env(new("")), nil},
+		"none is an empty string":    {env(new("")), env(nil), nil},
+		"a string is not none":       {env(nil), env(new("x")), []string{"env[0].value"}},
+		"zero is not none":           {env(nil, 0), env(nil, 1), []string{"ports[0].containerPort"}},
+		"what stands behind a point": {role().WithName("x"), role(), []string{"metadata.name"}},
+	} {
+		if diff := cmp.Diff(c.differ, differences("", reflect.ValueOf(c.got), reflect.ValueOf(c.want))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestOverruledNamesSomeFieldsOnly(t *testing.T) {
+	got := overruled(identity{reflect.TypeFor[*corev1.Namespace](), client.ObjectKey{Name: "ns"}}, []string{"a", "b", "c", "d", "e", "f", "g"})
+	if !strings.Contains(got.message, "Namespace ns is not as it was sent") || !strings.Contains(got.message, "overrules a, b, c, d, e and 2 more. ") {
+		t.Errorf("message %q", got.message)
 	}
 }
 

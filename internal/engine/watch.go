@@ -106,17 +106,25 @@ func controllerOf(o client.Object) []string {
 	return nil
 }
 
+// retryMin is how long a queue waits after a first failure.
+const retryMin = 50 * time.Millisecond
+
+// controllerOptions are what all controllers have in common. What fails is tried again after twice the time of before, at
+// most retryMax.
+func controllerOptions(workers int, retryMax time.Duration) controller.Options {
+	return controller.Options{
+		MaxConcurrentReconciles: workers,
+		ReconciliationTimeout:   runTimeout,
+		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryMin, retryMax),
+	}
+}
+
 // watches builds the controller: the kind itself, its children, and what it refers to.
 func (r *runner[T]) watches(mgr ctrl.Manager, prototype T) (*builder.Builder, error) {
 	b := ctrl.NewControllerManagedBy(mgr).Named(r.Name).
 		For(prototype, builder.WithPredicates(predicate.Or(
 			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, predicate.Funcs{UpdateFunc: r.mustLook}))).
-		WithOptions(controller.Options{
-			MaxConcurrentReconciles: r.MaxConcurrentReconciles,
-			ReconciliationTimeout:   runTimeout,
-			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
-				50*time.Millisecond, r.RetryMax),
-		})
+		WithOptions(controllerOptions(r.MaxConcurrentReconciles, r.RetryMax))
 	ownersOf, err := r.ownersOf(mgr, prototype)
 	if err != nil {
 		return nil, err
@@ -148,7 +156,7 @@ func (r *runner[T]) mustLook(e event.UpdateEvent) bool {
 
 // ownersOf maps a child to those who may own it. A mark leads nowhere that a proof does not lead to as well.
 func (r *runner[T]) ownersOf(mgr ctrl.Manager, prototype T) (handler.MapFunc, error) {
-	newList, err := listOf(mgr.GetScheme(), prototype)
+	newList, err := ListOf(mgr.GetScheme(), prototype)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +186,7 @@ func (r *runner[T]) markedBy(o client.Object) []reconcile.Request {
 
 // referringTo maps a referenced object to the objects that refer to it.
 func (r *runner[T]) referringTo(mgr ctrl.Manager, prototype T, index string) (handler.MapFunc, error) {
-	newList, err := listOf(mgr.GetScheme(), prototype)
+	newList, err := ListOf(mgr.GetScheme(), prototype)
 	if err != nil {
 		return nil, err
 	}
@@ -204,8 +212,8 @@ func (r *runner[T]) indexed(ctx context.Context, list client.ObjectList, index, 
 	return out
 }
 
-// listOf gives the constructor of the list type that belongs to an object's type.
-func listOf(scheme *runtime.Scheme, o client.Object) (func() client.ObjectList, error) {
+// ListOf gives the constructor of the list type that belongs to an object's type.
+func ListOf(scheme *runtime.Scheme, o client.Object) (func() client.ObjectList, error) {
 	gvk, err := apiutil.GVKForObject(o, scheme)
 	if err != nil {
 		return nil, err

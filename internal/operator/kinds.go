@@ -64,6 +64,7 @@ var Kinds = []Kind{
 				ProtectedNames:          d.protectedNames(),
 				ReservedLabels:          d.Config.AcmeNamespace.ReservedLabels,
 				DNS:                     d.Config.AcmeNamespace.DNS,
+				Version:                 d.Version,
 				PolicyInterval:          d.Config.AcmeNamespace.PolicyInterval.Duration,
 				Directory:               d.Directory,
 				Ledger:                  d.Ledger,

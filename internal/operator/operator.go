@@ -42,6 +42,8 @@ import (
 
 // Options is what the command line says.
 type Options struct {
+	// Version is the operator's own, such as v0.1.0; "unknown" of one that was built by hand.
+	Version string
 	// ConfigFile is the configuration file. Empty: the ConfigMap platform-operator-config in Namespace.
 	ConfigFile string
 	// Namespace is the operator's own namespace.

@@ -26,6 +26,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	"github.com/acme/platform-operator/internal/names"
 )
 
 // maxKeys is how many keys of a source are told apart in the status.
@@ -34,7 +35,9 @@ const maxKeys = 32
 // observed is an observation as the status records it. Of keys that are all that counts, one that does not
 // exist now keeps its last value.
 func (o Observation) observed(key Key, were map[string]string, now time.Time) common.ObservedSource {
-	out := common.ObservedSource{Source: o.Source, Hash: o.Hash.now, Since: metav1.NewTime(now.Truncate(time.Second)), Version: o.Version}
+	out := common.ObservedSource{
+		Source: o.Source, Hash: o.Hash.now, Since: metav1.NewTime(now.Truncate(time.Second)), Version: o.Version, Written: o.Written,
+	}
 	switch {
 	case o.OnlyKeys:
 		out.Keys = o.with(were)
@@ -112,10 +115,7 @@ func difference(was, is common.ObservedSource) string {
 		return name
 	}
 	text := name + ": " + strings.Join(keys, ", ")
-	if len(text) > maxChange {
-		return text[:maxChange] + "…"
-	}
-	return text
+	return names.Clip(text, maxChange)
 }
 
 // maxSources bounds the list of sources in a message.

@@ -27,8 +27,8 @@ import (
 )
 
 var (
-	testKey  = secret(strings.Repeat("k", keySize)).For("an object")
-	otherKey = secret(strings.Repeat("k", keySize)).For("another object")
+	testKey  = KeyOf([]byte(strings.Repeat("k", keySize)), "an object")
+	otherKey = KeyOf([]byte(strings.Repeat("k", keySize)), "another object")
 )
 
 // whole is an observation of all keys.
@@ -141,12 +141,12 @@ func TestCompare(t *testing.T) {
 			if r := revise(testKey, s, tc.was, noon); len(r.sources) > 0 {
 				t.Errorf("the first observation is a change: %q", r.sources)
 			}
-			plan(testKey, s, tc.was, facts{confirmed: true}, noon)
+			plan(testKey, s, revise(testKey, s, tc.was, noon), facts{confirmed: true}, noon)
 			got := revise(testKey, s, tc.is, noon)
 			if diff := cmp.Diff(tc.want, got.sources); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-			if plan(testKey, s, tc.is, facts{confirmed: true}, noon); s.Pending != nil {
+			if plan(testKey, s, revise(testKey, s, tc.is, noon), facts{confirmed: true}, noon); s.Pending != nil {
 				settle(s)
 			}
 			if more := revise(testKey, s, tc.is, noon); len(more.sources) > 0 {

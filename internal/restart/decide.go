@@ -41,6 +41,9 @@ const (
 	ReasonSuspended = "Suspended"
 	// ReasonMaxConcurrent: other workloads have to become ready first.
 	ReasonMaxConcurrent = "MaxConcurrent"
+	// ReasonRolloutUnfinished: workloads roll for another reason since the content changed. At the end of that they run with
+	// it; rolled back before, they are restarted.
+	ReasonRolloutUnfinished = "RolloutUnfinished"
 	// ReasonEvicting: pods are still to be evicted or deleted.
 	ReasonEvicting = "Evicting"
 	// ReasonRefused: a workload could not be restarted; it is tried again.
@@ -105,14 +108,16 @@ func (n neverOpens) Error() string {
 type revision struct {
 	// baseline and target are what is recorded, and the first observation of what was never seen before.
 	baseline, target []common.ObservedSource
+	// is the content now. A source that is not observed has the value of the target of the pending restart, else of the
+	// baseline.
+	is []common.ObservedSource
 	// changed is the content that differs from the baseline.
 	changed []common.ObservedSource
 	// sources says for people what differs.
 	sources []string
 }
 
-// revise compares what is observed with what is recorded. A source that is not observed has the value of the
-// target of the pending restart, else of the baseline.
+// revise compares what is observed with what is recorded.
 func revise(key Key, s *common.RestartStatus, seen []Observation, now time.Time) revision {
 	r := revision{baseline: slices.Clone(s.Observed)}
 	if s.Pending != nil {
@@ -120,18 +125,33 @@ func revise(key Key, s *common.RestartStatus, seen []Observation, now time.Time)
 	}
 	r.grow(key, seen, now)
 	for _, last := range merge(r.baseline, r.target) {
-		is := last
 		if i := slices.IndexFunc(seen, func(o Observation) bool { return o.Source == last.Source }); i >= 0 {
-			is = seen[i].observed(key, last.Keys, now)
+			r.is = append(r.is, seen[i].observed(key, last.Keys, now))
+		} else {
+			r.is = append(r.is, last)
 		}
-		was := find(r.baseline, last.Source)
+	}
+	for _, o := range seen {
+		r.target = r.noteWrites(r.target, o)
+		if isRecent(s.LastRestart, now) {
+			r.baseline = r.noteWrites(r.baseline, o)
+		}
+	}
+	r.compare()
+	return r
+}
+
+// compare finds what differs from the baseline.
+func (r *revision) compare() {
+	r.changed, r.sources = nil, nil
+	for _, is := range r.is {
+		was := find(r.baseline, is.Source)
 		if was != nil && was.Hash == is.Hash {
 			continue
 		}
 		r.changed = append(r.changed, is)
-		r.sources = append(r.sources, difference(*cmp.Or(was, &last), is))
+		r.sources = append(r.sources, difference(*cmp.Or(was, find(r.target, is.Source), &is), is))
 	}
-	return r
 }
 
 // grow records the first observation of each source, and of each key.
@@ -145,12 +165,32 @@ func (r *revision) grow(key Key, seen []Observation, now time.Time) {
 			*b = o.grown(key, *b)
 		}
 		if t == nil && b == nil {
-			first := o.observed(key, nil, now)
-			first.Version = ""
-			r.baseline = append(r.baseline, first)
+			r.baseline = append(r.baseline, o.observed(key, nil, now))
 		}
 	}
 	slices.SortFunc(r.baseline, bySource)
+}
+
+// noteWrites looks at content that is as recorded, but was written since. When nobody looked meanwhile, it may have
+// changed and changed back, and pods that the last restart has started then run with other content: it counts as changed.
+// Otherwise the write has changed nothing.
+func (r *revision) noteWrites(recorded []common.ObservedSource, o Observation) []common.ObservedSource {
+	is, was := find(r.is, o.Source), find(recorded, o.Source)
+	switch {
+	case was == nil || was.Hash != is.Hash || was.Written == "" || was.Written == is.Written:
+	case o.unattended:
+		return without(recorded, []common.ObservedSource{*was})
+	default:
+		was.Version, was.Written = is.Version, is.Written
+	}
+	return recorded
+}
+
+// recent is how long after its beginning pods of a restart may still start.
+const recent = time.Hour
+
+func isRecent(restart *metav1.Time, now time.Time) bool {
+	return restart != nil && now.Sub(restart.Time) < recent
 }
 
 func bySource(a, b common.ObservedSource) int { return cmp.Compare(a.Source, b.Source) }
@@ -195,11 +235,10 @@ type facts struct {
 // plan brings the pending restart up to date with what is observed. Newer content is the next number; a change
 // that was undone is no restart, if it is a fact that no pod runs with it. The result tells whether a pending
 // restart was dropped.
-func plan(key Key, s *common.RestartStatus, seen []Observation, f facts, now time.Time) (undone bool) {
-	r := revise(key, s, seen, now)
+func plan(key Key, s *common.RestartStatus, r revision, f facts, now time.Time) (undone bool) {
 	if f.rolled && r.replaces(s.Pending) {
-		s.Observed = without(s.Observed, r.target)
-		r = revise(key, s, seen, now)
+		r.baseline = without(r.baseline, r.target)
+		r.compare()
 	}
 	s.Observed = r.baseline
 	correctClock(s, instant(now))
@@ -210,12 +249,13 @@ func plan(key Key, s *common.RestartStatus, seen []Observation, f facts, now tim
 		return p != nil
 	case p != nil && same(r.target, r.changed):
 		p.Target = r.target
-	default:
-		if p == nil && !f.confirmed {
-			s.Observed = without(s.Observed, r.changed)
-		}
-		s.Pending = next(key, s, r, now)
+		return false
+	case p == nil && f.confirmed: // so that no pod has started since with what is observed now
+		forgetWrites(s.Observed)
+	case p == nil:
+		s.Observed = without(s.Observed, r.changed)
 	}
+	s.Pending = next(key, s, r, now)
 	return false
 }
 
@@ -241,10 +281,19 @@ func entry(s *common.RestartStatus, uid types.UID) *common.RestartedWorkload {
 	return nil
 }
 
-// turn tells whose turn it is in a restart that has started, and how many others wait. At most maxConcurrent
+// turns is whose turn it is in a restart that has started.
+type turns struct {
+	now        []int
+	waiting    int // for those that roll to become ready
+	unfinished int // roll for another reason since the content changed: they are restarted if that is rolled back
+}
+
+func (t turns) done() bool { return t.waiting+t.unfinished == 0 }
+
+// turn tells whose turn it is in a restart that has started. At most maxConcurrent
 // workloads roll at once, 0 stands for all; one that was restarted before and still rolls needs no turn of its
 // own. A workload that this restart has reached is not restarted again, also when somebody took its mark off.
-func turn(s *common.RestartStatus, states []state, maxConcurrent int) (now []int, waiting int) {
+func turn(s *common.RestartStatus, states []state, maxConcurrent int) (t turns) {
 	var others []int
 	rolling := 0
 	for i, w := range states {
@@ -255,11 +304,11 @@ func turn(s *common.RestartStatus, states []state, maxConcurrent int) (now []int
 		switch {
 		case reached(s, w):
 		case w.behind && rolledAlready(s.Pending, w):
-			waiting++ // for the end of its rollout: until then it can be rolled back to the pods it had
+			t.unfinished++
 		case late && maxConcurrent > 0:
-			waiting++ // until the cache shows whether it rolls
+			t.waiting++ // until the cache shows whether it rolls
 		case rolls:
-			now = append(now, i)
+			t.now = append(t.now, i)
 		default:
 			others = append(others, i)
 		}
@@ -268,7 +317,9 @@ func turn(s *common.RestartStatus, states []state, maxConcurrent int) (now []int
 	if maxConcurrent > 0 {
 		room = min(room, max(0, maxConcurrent-rolling))
 	}
-	return append(now, others[:room]...), waiting + len(others) - room
+	t.now = append(t.now, others[:room]...)
+	t.waiting += len(others) - room
+	return t
 }
 
 // inProgress tells whether a workload rolls for a restart, as far as is known: a cache that is late does not show
@@ -277,6 +328,14 @@ func inProgress(s *common.RestartStatus, w state) (late, rolls bool) {
 	e := entry(s, w.id.UID)
 	late = e != nil && w.id.Generation < e.Generation
 	return late, late || w.rolling && (e != nil || numberOf(w.mark) > 0)
+}
+
+// unfinished tells whether a workload still rolls for the last restart.
+func unfinished(s *common.RestartStatus, states []state) bool {
+	return slices.ContainsFunc(states, func(w state) bool {
+		late, rolls := inProgress(s, w)
+		return entry(s, w.id.UID) != nil && (late || rolls && w.mark == s.Mark)
+	})
 }
 
 // reached tells whether a workload needs nothing more from the pending restart: it carries its mark, or did, or

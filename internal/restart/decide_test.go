@@ -17,16 +17,22 @@ limitations under the License.
 package restart
 
 import (
+	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	"github.com/acme/platform-operator/internal/engine"
 )
 
 var (
@@ -42,6 +48,12 @@ func TestPlan(t *testing.T) {
 		rolled        bool
 		unconfirmed   bool
 		begins, ended bool
+		later         time.Duration
+	}
+	written := func(o []Observation, when string, unattended bool) event {
+		w := o[0]
+		w.Written, w.unattended = when, unattended
+		return event{seen: []Observation{w}}
 	}
 	see := func(o []Observation) event { return event{seen: o} }
 	begins, ended := event{begins: true}, event{ended: true}
@@ -82,6 +94,34 @@ func TestPlan(t *testing.T) {
 		{reason: "there and back", events: []event{see(inA), see(inB), begins, ended, see(inA), begins, ended, see(inB)}, pending: 3, target: []string{"ConfigMap/c"}},
 		{reason: "settled", events: []event{see(inA), see(inB), begins, ended, see(inB)}},
 		{reason: "settled while away", events: []event{see(inA), see(inB), begins, ended, see(nil)}},
+		{
+			reason: "changed and changed back unseen during the restart", events: []event{see(inA), written(inB, "1", false), begins, written(inB, "3", true)},
+			pending: 2, target: []string{"ConfigMap/c"},
+		},
+		{
+			reason: "or while it waits: workloads that roll meanwhile prove nothing", events: []event{see(inA), written(inB, "1", false), written(inB, "3", true)},
+			pending: 2, target: []string{"ConfigMap/c"},
+		},
+		{
+			reason: "or soon after it", events: []event{see(inA), written(inB, "1", false), begins, ended, written(inB, "3", true)},
+			pending: 2, target: []string{"ConfigMap/c"},
+		},
+		{reason: "written without a change", events: []event{see(inA), written(inB, "1", false), begins, ended, written(inB, "2", false), written(inB, "2", true)}},
+		{
+			reason: "written without a change during the restart",
+			events: []event{see(inA), written(inB, "1", false), begins, written(inB, "2", false), written(inB, "2", true), ended, written(inB, "2", true)},
+		},
+		{reason: "written and no restart before", events: []event{written(inA, "1", false), written(inA, "2", true)}},
+		{
+			reason: "written long after the restart", events: []event{
+				see(inA), written(inB, "1", false), begins, ended, {later: recent}, written(inB, "2", true),
+			},
+		},
+		{
+			reason: "undone unseen, and no pod can have started with it", undone: true, events: []event{
+				see(inA), written(inB, "1", false), begins, ended, written(inA, "2", false), written(inB, "3", true),
+			},
+		},
 		{reason: "a source more is no change", events: []event{see(inA), see(inB), begins, see(second)}, pending: 1, started: true, target: []string{"ConfigMap/c"}},
 		{
 			reason: "that changes during the restart", events: []event{see(inA), see(inB), begins, see(second), see(changed)},
@@ -96,8 +136,10 @@ func TestPlan(t *testing.T) {
 					begin(s, "ContentChanged", noon)
 				case e.ended:
 					settle(s)
+				case e.later > 0:
+					s.LastRestart = &times(-e.later)[0]
 				default:
-					undone = plan(testKey, s, e.seen, facts{confirmed: !e.unconfirmed, rolled: e.rolled}, noon)
+					undone = plan(testKey, s, revise(testKey, s, e.seen, noon), facts{confirmed: !e.unconfirmed, rolled: e.rolled}, noon)
 				}
 				if s.Pending != nil {
 					marks[s.Pending.Mark] = true
@@ -128,14 +170,14 @@ func TestPlan(t *testing.T) {
 
 func TestNext(t *testing.T) {
 	s := &common.RestartStatus{}
-	plan(testKey, s, inA, facts{confirmed: true}, after(-time.Hour))
-	plan(testKey, s, inB, facts{confirmed: true}, after(-time.Minute))
-	plan(testKey, s, inC, facts{confirmed: true}, noon)
+	plan(testKey, s, revise(testKey, s, inA, after(-time.Hour)), facts{confirmed: true}, after(-time.Hour))
+	plan(testKey, s, revise(testKey, s, inB, noon), facts{confirmed: true}, after(-time.Minute))
+	plan(testKey, s, revise(testKey, s, inC, noon), facts{confirmed: true}, noon)
 	if p := s.Pending; !p.Since.Time.Equal(after(-time.Minute)) || !p.Changed.Time.Equal(noon) {
 		t.Errorf("another change in the debounce: %+v", p)
 	}
 	begin(s, "ContentChanged", noon)
-	plan(testKey, s, inA, facts{confirmed: true}, after(time.Minute))
+	plan(testKey, s, revise(testKey, s, inA, noon), facts{confirmed: true}, after(time.Minute))
 	if p := s.Pending; !p.Since.Time.Equal(after(time.Minute)) || s.History[0].Outcome != common.OutcomeCancelled {
 		t.Errorf("newer content after the start: %+v, %+v", p, s.History)
 	}
@@ -184,6 +226,8 @@ func TestTurn(t *testing.T) {
 		states   []state
 		now      []int
 		waiting  int
+
+		unfinished int
 	}{
 		{reason: "nothing is selected"},
 		{reason: "all at once", states: []state{is("a", "", false), is("b", "old", false)}, now: []int{0, 1}},
@@ -234,16 +278,16 @@ func TestTurn(t *testing.T) {
 		},
 		{
 			reason: "one that rolls since the content changed can still be rolled back, and is waited for",
-			states: []state{{id: id("rolled", 0, 5), template: "new", byItself: true, behind: true}, is("b", "", false)}, now: []int{1}, waiting: 1,
+			states: []state{{id: id("rolled", 0, 5), template: "new", byItself: true, behind: true}, is("b", "", false)}, now: []int{1}, unfinished: 1,
 		},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			s := &common.RestartStatus{Workloads: tc.recorded, Pending: &common.PendingRestart{
 				Mark: "m", Number: 2, Templates: []common.WorkloadTemplate{{UID: "rolled", Template: "old"}, {UID: "same", Template: "old"}, {UID: "late", Template: "old", Generation: 5}},
 			}}
-			now, waiting := turn(s, tc.states, tc.limit)
-			if !slices.Equal(now, tc.now) || waiting != tc.waiting {
-				t.Errorf("%v now and %d wait; want %v and %d", now, waiting, tc.now, tc.waiting)
+			got := turn(s, tc.states, tc.limit)
+			if !slices.Equal(got.now, tc.now) || got.waiting != tc.waiting || got.unfinished != tc.unfinished {
+				t.Errorf("%+v; want %v now, %d waiting and %d unfinished", got, tc.now, tc.waiting, tc.unfinished)
 			}
 		})
 	}
@@ -258,8 +302,7 @@ func TestTemplateOfAWorkloadThatRolls(t *testing.T) {
 	for _, behind := range []bool{true, false} {
 		s := &common.RestartStatus{Pending: &common.PendingRestart{Number: 1, Mark: "m"}}
 		recordTemplates(s, is("upgrade", 2, behind))
-		now, _ := turn(s, is("rolled back", 3, false), 0)
-		if restarted := len(now) == 1; restarted != behind {
+		if restarted := len(turn(s, is("rolled back", 3, false), 0).now) == 1; restarted != behind {
 			t.Errorf("when the content changed, its rollout was going on: %v; restarted: %v", behind, restarted)
 		}
 	}
@@ -277,11 +320,79 @@ func TestConfirm(t *testing.T) {
 	w := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{UID: "d", Generation: 1}, Spec: appsv1.DeploymentSpec{Replicas: new(int32(0))}}
 	w.Status.ObservedGeneration = 1
 	for reached, want := range map[int64]bool{1: true, 2: false} { // 2: the cache does not show the restart yet
-		var c confirmations
+		c := newMemory()
 		req := Request{Object: w, Status: &common.RestartStatus{Number: 1, Workloads: []common.RestartedWorkload{{UID: "d", Generation: reached}}}}
-		c.confirm(req, []workload{deployment(w)})
-		if c.is(req) != want {
+		c.confirm(req, req.states([]workload{deployment(w)}))
+		if c.confirms(req) != want {
 			t.Errorf("restarted as generation %d, seen as 1: confirmed is %v", reached, !want)
+		}
+	}
+}
+
+// What a restart waits for is said as it is.
+func TestWaitForRollouts(t *testing.T) {
+	for _, tc := range []struct {
+		waits        turns
+		reason, says string
+	}{
+		{turns{waiting: 2}, ReasonMaxConcurrent, "0 workloads restarted, 2 wait until those that are rolling are ready"},
+		{turns{unfinished: 1}, ReasonRolloutUnfinished, "0 workloads restarted, 1 roll for another reason since the change and run with it at the end; one that is rolled back is restarted"},
+		{turns{waiting: 1, unfinished: 1}, ReasonMaxConcurrent, "0 workloads restarted, 1 wait until those that are rolling are ready, " +
+			"1 roll for another reason since the change and run with it at the end; one that is rolled back is restarted"},
+	} {
+		s := &common.RestartStatus{Pending: &common.PendingRestart{Number: 1, Started: true}}
+		x := &execution{req: Request{Told: func(func()) {}}, status: s}
+		out := x.waitForRollouts(tc.waits)
+		if s.Pending.Reason != tc.reason || !out.GoesOn() || !strings.Contains(fmt.Sprintf("%+v", out), tc.says) {
+			t.Errorf("%+v: %q, %+v", tc.waits, s.Pending.Reason, out)
+		}
+	}
+}
+
+// oneDeployment is a cache with one Deployment.
+type oneDeployment struct {
+	client.Client
+	d *appsv1.Deployment
+}
+
+func (c oneDeployment) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	if l, ok := list.(*appsv1.DeploymentList); ok {
+		l.Items = []appsv1.Deployment{*c.d}
+	}
+	return nil
+}
+
+// A rollout that hangs and is rolled back is told whenever that is; a mark that is taken off later is a rollback like any other.
+func TestRolledBackBeforeItsEnd(t *testing.T) {
+	for _, ends := range []bool{true, false} {
+		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "d", UID: "d", Generation: 2}}
+		w := &common.RestartStatus{
+			Number: 1, Mark: "1.m", LastRestart: &times(0)[0], Workloads: []common.RestartedWorkload{{Kind: "Deployment", Name: "d", UID: "d", Number: 1, Generation: 2}},
+		}
+		req := Request{Object: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "w", UID: "w"}}, Selector: labels.Everything(), Status: w, kind: "k"}
+		mark := req.annotation()
+		d.Spec.Template.Annotations = map[string]string{mark: w.Mark}
+		r := &Restarter{memory: newMemory(), Options: Options{Client: oneDeployment{d: d}}}
+		look := func(at time.Duration) engine.Outcome {
+			out, err := r.settled(t.Context(), req, after(at))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return out
+		}
+		if out := look(lookBack); !out.GoesOn() || !r.memory.hangs(req) {
+			t.Errorf("it rolls: %+v", out)
+		}
+		ready := appsv1.DeploymentStatus{ObservedGeneration: 3, Replicas: 1, UpdatedReplicas: 1, AvailableReplicas: 1}
+		if ends {
+			d.Status = ready
+			look(2 * lookBack)
+		}
+		d.Generation, d.Status, d.Spec.Template.Annotations = 3, ready, nil
+		for range 2 {
+			if out := look(2 * revertedFor); out.GoesOn() != ends {
+				t.Errorf("its rollout has ended: %v: %+v", ends, out)
+			}
 		}
 	}
 }

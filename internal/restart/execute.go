@@ -106,16 +106,16 @@ func (r *Restarter) execute(ctx context.Context, req Request, now time.Time) (en
 	default:
 		return x.start(now), nil
 	}
-	waiting, err := x.roll(ctx)
+	t, err := x.roll(ctx)
 	switch {
 	case err != nil:
 		return engine.Outcome{}, err
-	case waiting == 0:
+	case t.done():
 		return x.removePods(ctx, now)
 	case len(x.errs) > 0:
 		return x.finish(removal{}, now)
 	default:
-		return x.waitForReady(waiting), nil
+		return x.waitForRollouts(t), nil
 	}
 }
 
@@ -181,9 +181,9 @@ func (x *execution) end(outcome common.RestartOutcome, message string) engine.Ou
 
 // roll marks the workloads whose turn it is, and counts those that wait. One that refuses stops none of
 // the others, nor does it take a turn.
-func (x *execution) roll(ctx context.Context) (waiting int, err error) {
+func (x *execution) roll(ctx context.Context) (t turns, err error) {
 	if !x.req.rolls() {
-		return 0, nil
+		return t, nil
 	}
 	states := x.req.states(x.workloads)
 	for _, s := range states {
@@ -194,18 +194,18 @@ func (x *execution) roll(ctx context.Context) (waiting int, err error) {
 			x.rolledAlready++
 		}
 	}
-	todo, waiting := turn(x.status, states, int(x.req.Policy.MaxConcurrent))
-	if len(todo) == 0 {
-		return waiting, nil
+	t = turn(x.status, states, int(x.req.Policy.MaxConcurrent))
+	if len(t.now) == 0 {
+		return t, nil
 	}
 	peers, err := x.Peers.pending(ctx, x.Client, x.req)
 	if err != nil {
-		return 0, err
+		return t, err
 	}
-	for _, i := range todo {
+	for _, i := range t.now {
 		x.rollOne(ctx, x.workloads[i], peers)
 	}
-	return waiting, nil
+	return t, nil
 }
 
 // rollOne marks a workload. The marks of peers go along only when the cache shows the latest version of the
@@ -252,12 +252,20 @@ func (x *execution) reachedNow() int {
 	return n
 }
 
-// waitForReady is the end of a run when workloads wait for those before them.
-func (x *execution) waitForReady(waiting int) engine.Outcome {
-	x.setReason(ReasonMaxConcurrent)
+// waitForRollouts is the end of a run when workloads wait for those before them, or for the end of a rollout that
+// somebody else has begun.
+func (x *execution) waitForRollouts(t turns) engine.Outcome {
+	text, reason := count(x.reachedNow(), "workload")+" restarted", ReasonRolloutUnfinished
+	if t.waiting > 0 {
+		reason = ReasonMaxConcurrent
+		text += fmt.Sprintf(", %d wait until those that are rolling are ready", t.waiting)
+	}
+	if t.unfinished > 0 {
+		text += fmt.Sprintf(", %d roll for another reason since the change and run with it at the end; one that is rolled back is restarted", t.unfinished)
+	}
+	x.setReason(reason)
 	conclude(x.status, common.OutcomeRestarting, x.summary())
-	return engine.DoneUntil(lookAgain).Saying(fmt.Sprintf(
-		"%s restarted, %d wait until those that are rolling are ready", count(x.reachedNow(), "workload"), waiting))
+	return engine.DoneUntil(lookAgain).Saying(text)
 }
 
 func (x *execution) setReason(reason string) {

@@ -30,6 +30,7 @@ func (m model) search(t *testing.T) (wrong string, way []string, worlds int) {
 	t.Helper()
 	first := world{
 		Content: make([]int, m.watchers), Base: make([]int, m.watchers), Confirmed: make([]int64, m.watchers), Seen: make([]int, m.watchers), Lost: make([]bool, m.watchers),
+		Written: make([]int, m.watchers), Unattended: make([]bool, m.watchers),
 		Status: make([]*common.RestartStatus, m.watchers), Before: make([]*common.RestartStatus, m.watchers),
 	}
 	for i := range first.Status {
@@ -75,11 +76,13 @@ func text(t *testing.T, w world) []byte {
 
 func TestModel(t *testing.T) {
 	for name, m := range map[string]model{
-		"one watcher and two workloads": {watchers: 1, workloads: 2, changes: 2, outages: 1, crashes: 1},
-		"content that comes back twice": {watchers: 1, workloads: 1, changes: 3, outages: 1, crashes: 1},
-		"workloads that others roll":    {watchers: 1, workloads: 1, changes: 2, crashes: 1, rolls: 2},
-		"one workload at a time":        {watchers: 1, workloads: 2, changes: 2, crashes: 1, maxConcurrent: 1},
-		"two watchers of one workload":  {watchers: 2, workloads: 1, changes: 2, crashes: 1, rolls: 1},
+		"one watcher and two workloads":    {watchers: 1, workloads: 2, changes: 2, outages: 1, crashes: 1},
+		"content that comes back twice":    {watchers: 1, workloads: 1, changes: 3, outages: 1, crashes: 1},
+		"workloads that others roll":       {watchers: 1, workloads: 1, changes: 2, crashes: 1, rolls: 2},
+		"one workload at a time":           {watchers: 1, workloads: 2, changes: 2, crashes: 1, maxConcurrent: 1},
+		"two watchers of one workload":     {watchers: 2, workloads: 1, changes: 2, crashes: 1, rolls: 1},
+		"content that changes back unseen": {watchers: 1, workloads: 1, changes: 3, crashes: 1, absences: 1, touches: 1},
+		"sources that come and go, unseen": {watchers: 1, workloads: 1, changes: 3, absences: 1, outages: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -100,6 +103,8 @@ func TestModelFindsMutants(t *testing.T) {
 		"a start that is not recorded":         {watchers: 1, workloads: 1, changes: 2, crashes: 1, startUnwritten: true},
 		"a change undone after others rolled":  {watchers: 1, workloads: 1, changes: 2, rolls: 1, undoesBlindly: true},
 		"an undo judged by a cache that lags":  {watchers: 1, workloads: 1, changes: 2, rolls: 1, trustsLateCaches: true},
+		"writes that are not recorded":         {watchers: 1, workloads: 1, changes: 3, absences: 1, forgetsWrites: true},
+		"every write as a change":              {watchers: 1, workloads: 1, changes: 1, absences: 1, touches: 1, countsAllWrites: true},
 		"older marks of peers over newer ones": {watchers: 2, workloads: 1, changes: 3, crashes: 1, peersWithoutCheck: true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -58,11 +58,8 @@ type Hash struct{ now, old string }
 const legacyHash = 32
 
 // KeyOf derives the key of one object from the root of all keys.
-func KeyOf(root []byte, uid types.UID) Key { return secret(root).For(uid) }
-
-// For derives the key of one object.
-func (s secret) For(uid types.UID) Key {
-	return Key{s.sum([]byte("the key of an object"), []byte(uid)), s}
+func KeyOf(root []byte, uid types.UID) Key {
+	return Key{secret(root).sum([]byte("the key of an object"), []byte(uid)), root}
 }
 
 // sum is the HMAC of a list of parts. Each part counts with its length, so that no two lists read the same.

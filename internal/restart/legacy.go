@@ -127,6 +127,11 @@ func (o Observation) legacy(key Key, was common.ObservedSource) (hash string, ke
 	return key.root.legacy(parts...), keys
 }
 
+// Legacy is what version 0.1.0 would have recorded of a whole source: its hash does not depend on the object.
+func (o Observation) Legacy() common.ObservedSource {
+	return common.ObservedSource{Source: o.Source, Hash: o.Hash.old}
+}
+
 // adopted is a baseline of version 0.1.0 with the hashes of this one, where the content is still the same; what
 // differs still does.
 func (o Observation) adopted(key Key, was common.ObservedSource, now time.Time) common.ObservedSource {

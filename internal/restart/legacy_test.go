@@ -90,7 +90,7 @@ func TestUpgrade(t *testing.T) {
 			s := tc.was
 			wanted := tc.sources != nil || s.Pending != nil && (s.Pending.Started || s.Pending.Replaces)
 			adoptLegacy(testKey, s, tc.seen, noon)
-			plan(testKey, s, tc.seen, facts{confirmed: true}, noon)
+			plan(testKey, s, revise(testKey, s, tc.seen, noon), facts{confirmed: true}, noon)
 			if (s.Pending != nil) != wanted {
 				t.Fatalf("pending: %+v", s.Pending)
 			}
@@ -103,7 +103,7 @@ func TestUpgrade(t *testing.T) {
 			}
 			begin(s, "", noon)
 			settle(s)
-			if plan(testKey, s, tc.seen, facts{confirmed: true}, noon); s.Pending != nil {
+			if plan(testKey, s, revise(testKey, s, tc.seen, noon), facts{confirmed: true}, noon); s.Pending != nil {
 				t.Errorf("it is done twice: %+v", s.Pending)
 			}
 		})

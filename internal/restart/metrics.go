@@ -36,7 +36,7 @@ var (
 	suppressed = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "platform_operator_restarts_suppressed_total",
 		Help: "Restarts that were put off or not done, by the reason: Debounce, MinInterval, OutsideWindow, Suspended, " +
-			"MaxConcurrent, Evicting, Refused put off; DryRun, ChangeUndone do not restart at all.",
+			"MaxConcurrent, RolloutUnfinished, Evicting, Refused put off; DryRun, ChangeUndone do not restart at all.",
 	}, []string{"kind", "reason"})
 )
 

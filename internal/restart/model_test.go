@@ -29,14 +29,17 @@ import (
 
 // The model explores, breadth first, every order in which content changes, sources come and go, the operator runs
 // and is killed before and after each of its writes, and others roll, undo, make and delete workloads. The decisions
-// are those of the package; a write is one change of the model's world.
+// are those of the package; a write is one change of the model's world. While a workload rolls for a restart, one of its
+// pods may start late, with what its sources hold then.
 //
-// Content that changes and changes back before anybody has seen it is left out: nobody who reads can know of it.
+// Content changes and changes back unseen only while the operator is away: between two readings of an operator that runs,
+// nobody can know of it.
 
 // model is what a search begins with and what it may do.
 type model struct {
 	watchers, workloads              int
 	changes, outages, crashes, rolls int // how many of each
+	absences, touches                int // how often the operator is away, and sources are written without a change
 	maxConcurrent                    int
 	// The mutants.
 	marksOfContent    bool // marks without a number, as in version 0.1.0
@@ -44,13 +47,21 @@ type model struct {
 	startUnwritten    bool // workloads are patched before the start is recorded
 	undoesBlindly     bool // a change that is undone is dropped whatever has rolled
 	trustsLateCaches  bool // a cache that is late may show that a workload has not rolled
+	forgetsWrites     bool // when sources were written is not recorded
+	countsAllWrites   bool // a source that is written counts as changed, also while the operator runs
 	peersWithoutCheck bool // marks of peers are set without regard to their number and to the workload's version
 }
 
 // world is one state.
 type world struct {
-	Content, Seen []int   // of each watcher's source: what it holds, and what was last observed
-	Base          []int   // and what it held when the watcher was last settled
+	Content, Seen []int  // of each watcher's source: what it holds, and what was last observed
+	Base          []int  // and what it held when the watcher was last settled
+	Written       []int  // how often it was written
+	Unattended    []bool // the operator has not seen it since it is back
+	Away          bool
+	Absences      int
+	Touches       int
+	Doubts        int     // how often a source was written without a change before the operator saw it again
 	Confirmed     []int64 // what the operator remembers until it is killed
 	Lost          []bool
 	Status        []*common.RestartStatus
@@ -79,6 +90,7 @@ func (w world) clone() world {
 	out := w
 	out.Content, out.Seen, out.Lost = slices.Clone(w.Content), slices.Clone(w.Seen), slices.Clone(w.Lost)
 	out.Status, out.Before = slices.Clone(w.Status), slices.Clone(w.Before)
+	out.Written, out.Unattended = slices.Clone(w.Written), slices.Clone(w.Unattended)
 	out.Base, out.Confirmed, out.Loads = slices.Clone(w.Base), slices.Clone(w.Confirmed), slices.Clone(w.Loads)
 	return out
 }
@@ -115,7 +127,7 @@ func (w world) states(watcher int, late bool) []state {
 }
 
 var (
-	modelKeys = []Key{secret(strings.Repeat("k", keySize)).For("0"), secret(strings.Repeat("k", keySize)).For("1")}
+	modelKeys = []Key{KeyOf([]byte(strings.Repeat("k", keySize)), "0"), KeyOf([]byte(strings.Repeat("k", keySize)), "1")}
 	modelSeen = func() (all [2][3]Observation) {
 		for i := range all {
 			for c := range all[i] {
@@ -125,6 +137,16 @@ var (
 		return all
 	}()
 )
+
+// read is what a watcher reads of its source.
+func (m model) read(w world, i int) Observation {
+	o := modelSeen[i][w.Content[i]]
+	o.unattended = w.Unattended[i] || m.countsAllWrites
+	if !m.forgetsWrites {
+		o.Written = fmt.Sprint(w.Written[i])
+	}
+	return o
+}
 
 // how is one way in which a run may go.
 type how struct {
@@ -140,16 +162,17 @@ func (m model) run(w world, i int, h how) []world {
 	var seen []Observation
 	switch {
 	case !w.Lost[i] && !h.blind:
-		seen = []Observation{modelSeen[i][w.Content[i]]}
-		after.Seen[i] = w.Content[i]
+		seen = []Observation{m.read(w, i)}
+		after.Seen[i], after.Unattended[i] = w.Content[i], false
 	case m.absenceUnchanged:
 		seen = []Observation{modelSeen[i][w.Base[i]]}
 	}
 	f := facts{confirmed: m.undoesBlindly || s.Number == 0 || w.Confirmed[i] == s.Number}
-	if revise(key, s, seen, noon).replaces(s.Pending) && !m.undoesBlindly {
+	r := revise(key, s, seen, noon)
+	if r.replaces(s.Pending) && !m.undoesBlindly {
 		f.rolled = anyRolled(s.Pending, w.states(i, h.late && m.trustsLateCaches))
 	}
-	plan(key, s, seen, f, noon)
+	plan(key, s, r, f, noon)
 	if s.Pending == nil && len(seen) > 0 && !slices.ContainsFunc(w.Loads, func(l load) bool { return l.Rolling }) {
 		after.Confirmed[i] = s.Number
 	}
@@ -190,8 +213,8 @@ func (m model) restart(w *world, i int, s *common.RestartStatus, h how) (worlds 
 			reach(s, l.id)
 		}
 	}
-	todo, waiting := turn(s, states, m.maxConcurrent)
-	for _, n := range todo {
+	t := turn(s, states, m.maxConcurrent)
+	for _, n := range t.now {
 		if m.patch(w, i, n, p.Mark, h.late) {
 			worlds = append(worlds, w.clone())
 		}
@@ -199,7 +222,7 @@ func (m model) restart(w *world, i int, s *common.RestartStatus, h how) (worlds 
 		id.Generation = w.Loads[n].Generation
 		reach(s, id)
 	}
-	if waiting == 0 {
+	if t.done() {
 		settle(s)
 	}
 	return worlds
@@ -232,19 +255,21 @@ func (m model) patch(w *world, i, n int, mark string, late bool) (changed bool) 
 
 // next are all worlds that may follow.
 func (m model) next(w world) []world {
-	all := m.operator(w)
-	seen := slices.Equal(w.Seen, w.Content)
-	for i := range w.Content {
-		if w.Changes < m.changes && w.Seen[i] == w.Content[i] {
-			for c := range 3 {
-				if c != w.Content[i] {
-					x := w.clone()
-					x.Content[i] = c
-					x.Changes++
-					all = append(all, x)
-				}
-			}
+	var all []world
+	if w.Away {
+		back := w.clone()
+		back.Away = false
+		all = append(all, back)
+	} else {
+		all = m.operator(w)
+		if w.Absences < m.absences {
+			gone := w.killed()
+			gone.Absences++
+			all = append(all, gone)
 		}
+	}
+	for i := range w.Content {
+		all = append(all, m.writes(w, i)...)
 		if w.Lost[i] || w.Outages < m.outages {
 			x := w.clone()
 			x.Lost[i] = !w.Lost[i]
@@ -254,15 +279,54 @@ func (m model) next(w world) []world {
 			all = append(all, x)
 		}
 	}
+	seen := slices.Equal(w.Seen, w.Content)
 	for n, l := range w.Loads {
 		if l.Rolling {
-			x := w.clone()
-			x.Loads[n].Rolling = false
-			all = append(all, x)
+			ended, late := w.clone(), w.clone()
+			ended.Loads[n].Rolling = false
+			all = append(all, ended)
+			if m.absences > 0 {
+				late.Loads[n].Runs = slices.Clone(w.Content)
+				all = append(all, late)
+			}
 		}
 		if seen && w.Rolls < m.rolls {
 			all = append(all, m.others(w, n)...)
 		}
+	}
+	return all
+}
+
+// killed is the world without the operator, which forgets what it had in memory.
+func (w world) killed() world {
+	x := w.clone()
+	x.Away, x.Confirmed = true, make([]int64, len(w.Confirmed))
+	for i := range x.Unattended {
+		x.Unattended[i] = true
+	}
+	return x
+}
+
+// writes are the worlds after a write of a source.
+func (m model) writes(w world, i int) (all []world) {
+	unattended := w.Away || w.Unattended[i]
+	if w.Seen[i] != w.Content[i] && (!unattended || m.absences == 0) {
+		return nil
+	}
+	write := func(content int) *world {
+		x := w.clone()
+		x.Content[i] = content
+		x.Written[i]++
+		all = append(all, x)
+		return &all[len(all)-1]
+	}
+	for c := range 3 {
+		if c != w.Content[i] && w.Changes < m.changes {
+			write(c).Changes++
+		}
+	}
+	if w.Touches < m.touches {
+		write(w.Content[i]).Touches++
 	}
 	return all
 }
@@ -276,8 +340,9 @@ func (m model) operator(w world) []world {
 			all = append(all, worlds[len(worlds)-1])
 			if w.Crashes < m.crashes {
 				for _, killed := range worlds[:len(worlds)-1] {
+					killed = killed.killed()
 					killed.Crashes++
-					killed.Seen, killed.Confirmed = slices.Clone(w.Seen), make([]int64, m.watchers)
+					killed.Seen = slices.Clone(w.Seen)
 					all = append(all, killed)
 				}
 			}
@@ -311,8 +376,9 @@ func (m model) others(w world, n int) []world {
 func (m model) wrong(w world) string {
 	rolling := 0
 	for _, l := range w.Loads {
-		// A mark that others take off before the operator could record it is set once more.
-		if l.Restarts > w.Changes+l.Undone {
+		// A mark that others take off before the operator could record it is set once more. A write that the operator
+		// could not see may have been a change.
+		if l.Restarts > w.Changes+l.Undone+min(w.Touches, w.Absences+w.Crashes) {
 			return fmt.Sprintf("%d restarts for %d changes", l.Restarts, w.Changes)
 		}
 		if l.Rolling {
@@ -322,7 +388,7 @@ func (m model) wrong(w world) string {
 	if m.maxConcurrent > 0 && rolling > m.maxConcurrent {
 		return fmt.Sprintf("%d workloads roll at once", rolling)
 	}
-	if slices.Contains(w.Lost, true) || slices.ContainsFunc(w.Loads, func(l load) bool { return l.Rolling }) {
+	if w.Away || slices.Contains(w.Lost, true) || slices.Contains(w.Unattended, true) || slices.ContainsFunc(w.Loads, func(l load) bool { return l.Rolling }) {
 		return ""
 	}
 	for i := range w.Status {

@@ -156,11 +156,15 @@ func recordTemplates(s *common.RestartStatus, states []state) {
 func settle(s *common.RestartStatus) {
 	p := s.Pending
 	s.Observed = merge(s.Observed, p.Target)
-	for i := range s.Observed {
-		s.Observed[i].Version = ""
-	}
 	s.Pending = nil
 	s.Workloads = slices.DeleteFunc(s.Workloads, func(w common.RestartedWorkload) bool { return p.Started && w.Number != p.Number })
+}
+
+// forgetWrites drops when sources were written: no pod has started since that might have seen other content.
+func forgetWrites(all []common.ObservedSource) {
+	for i := range all {
+		all[i].Written = ""
+	}
 }
 
 // instant is a time as a status holds it.

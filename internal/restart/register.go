@@ -26,7 +26,6 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
@@ -58,16 +57,10 @@ type Config[T Object] struct {
 // Register makes the Restarter of a kind, and the watches of workloads for engine.Config. The prototype is an
 // empty object of the kind. It is all that a kind needs to call; no other kind has to know of it.
 func Register[T Object](mgr ctrl.Manager, prototype T, c Config[T]) (*Restarter, []engine.Watch[T], error) {
-	gvk, err := apiutil.GVKForObject(prototype, mgr.GetScheme())
-	if err != nil {
-		return nil, nil, err
-	}
-	gvk.Kind += "List"
-	list, err := mgr.GetScheme().New(gvk)
+	newList, err := engine.ListOf(mgr.GetScheme(), prototype)
 	if err != nil {
 		return nil, nil, fmt.Errorf("making a list of %s: %w", c.Kind, err)
 	}
-	newList := func() client.ObjectList { return list.DeepCopyObject().(client.ObjectList) }
 	requests := listRequests(newList, c.Request)
 	c.Peers.kinds = append(c.Peers.kinds, peerKind{c.Kind, requests})
 	err = observePending(c.Kind, c.Clock, func(ctx context.Context) ([]*common.PendingRestart, error) {
@@ -82,7 +75,7 @@ func Register[T Object](mgr ctrl.Manager, prototype T, c Config[T]) (*Restarter,
 		return nil, nil, err
 	}
 	recorder := mgr.GetEventRecorder(c.Kind)
-	r := &Restarter{Options: Options{
+	r := &Restarter{memory: newMemory(), Options: Options{
 		Kind: c.Kind, Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: c.Clock, Namespace: c.Namespace, Peers: c.Peers,
 		Event: func(about client.Object, eventType, reason, note string) {
 			recorder.Eventf(about, nil, eventType, reason, "Restart", "%s", note)

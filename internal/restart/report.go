@@ -76,16 +76,20 @@ func (r *Restarter) settled(ctx context.Context, req Request, now time.Time) (en
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	r.confirmed.confirm(req, all)
-	if s.LastRestart != nil && now.Sub(s.LastRestart.Time) < revertedFor {
-		if lost := reverted(s, req.states(all)); len(lost) > 0 {
-			return engine.BlockFor(recheck, ReasonReverted, fmt.Sprintf(
-				"the restart mark %s was taken off the pod templates of %s, right after it had restarted them. It is not set again, for "+
-					"that would restart the pods again and again. Have the tool that manages them ignore this annotation, or restart with the strategy Evict",
-				req.annotation(), join(lost))), nil
-		}
+	states := req.states(all)
+	soon := s.LastRestart != nil && now.Sub(s.LastRestart.Time) < revertedFor
+	if lost := reverted(s, states); len(lost) > 0 && (soon || r.memory.hangs(req)) {
+		return engine.BlockFor(recheck, ReasonReverted, fmt.Sprintf(
+			"the restart mark %s was taken off the pod templates of %s, right after it had restarted them or before that had ended. It is not "+
+				"set again, for that would restart the pods again and again. Have the tool that manages them ignore this annotation, or restart with the strategy Evict",
+			req.annotation(), join(lost))), nil
 	}
-	return heldBack(req, all), nil
+	r.memory.confirm(req, states)
+	out := heldBack(req, all)
+	if r.memory.hang(req, states) && out.GoesOn() {
+		return engine.DoneUntil(recheck).Saying(upToDate), nil // so that it is known when it has ended
+	}
+	return out, nil
 }
 
 // heldBack is done unless a workload keeps pods with older content.

@@ -39,12 +39,10 @@ limitations under the License.
 package restart
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -83,25 +81,8 @@ type Options struct {
 // Restarter restarts pods. One serves all objects of a kind.
 type Restarter struct {
 	Options
-	keys      keyring
-	confirmed confirmations
-}
-
-// confirmations are the numbers of the last restarts after whose end the baseline was seen, by the object's UID. They
-// are in memory only: without one, a change that is undone is a restart more, and nothing is lost.
-type confirmations struct{ numbers sync.Map }
-
-func (c *confirmations) is(req Request) bool {
-	number, known := c.numbers.Load(req.Object.GetUID())
-	return known && number == req.Status.Number
-}
-
-// confirm notes that everything observed is the baseline, and that no workload rolls.
-func (c *confirmations) confirm(req Request, all []workload) {
-	if req.Status.Number > 0 && len(req.Observed) == len(req.Status.Observed) &&
-		!slices.ContainsFunc(req.states(all), func(w state) bool { _, rolls := inProgress(req.Status, w); return w.rolling || rolls }) {
-		c.numbers.Store(req.Object.GetUID(), req.Status.Number)
-	}
+	keys   keyring
+	memory memory
 }
 
 // Target is one workload by name.
@@ -150,6 +131,11 @@ type Observation struct {
 	Absent []string
 	// Version is the resourceVersion of the source, if it has one.
 	Version string
+	// Written identifies the last writes of the content, if that is known: another one says that it may have changed and
+	// changed back.
+	Written string
+	// unattended: the operator has not seen the source since it started.
+	unattended bool
 }
 
 // Check reports what is wrong with a policy or a namespace that the schema cannot tell: an invalid schedule,
@@ -174,18 +160,27 @@ func (r *Restarter) Check(req Request) engine.Outcome {
 // Key gives the key that the hashes of an object are made with.
 func (r *Restarter) Key(ctx context.Context, object client.Object) (Key, error) {
 	root, err := r.keys.get(ctx, r.Options)
-	return root.For(object.GetUID()), err
+	return KeyOf(root, object.GetUID()), err
 }
 
-// PendingVersion is the resourceVersion of a source in which the content of a pending restart was seen; empty when it
-// is not part of one.
-func PendingVersion(s *common.RestartStatus, source string) string {
-	if s.Pending != nil {
-		if o := find(s.Pending.Target, source); o != nil {
-			return o.Version
+// Recorded is what is recorded of a source; false unless it was seen in this very version, so that it need not be read
+// again.
+func Recorded(s *common.RestartStatus, source, version string) (Observation, bool) {
+	o := find(s.Observed, source)
+	if p := s.Pending; p != nil {
+		o = cmp.Or(find(p.Target, source), o)
+	}
+	if o == nil || o.Version == "" || o.Version != version || len(o.Hash) == legacyHash {
+		return Observation{}, false
+	}
+	out := Observation{Source: source, Hash: Hash{now: o.Hash}, Version: version, Written: o.Written}
+	if o.Keys != nil {
+		out.Keys = make(map[string]Hash, len(o.Keys))
+		for k, h := range o.Keys {
+			out.Keys[k] = Hash{now: h}
 		}
 	}
-	return ""
+	return out, true
 }
 
 // Run brings the status up to date with what was observed, and restarts what has to be restarted now.
@@ -203,11 +198,13 @@ func (r *Restarter) Run(ctx context.Context, req Request) (engine.Outcome, error
 	s, now := req.Status, r.Clock.Now()
 	r.expectKey(req, key)
 	adoptLegacy(key, s, req.Observed, now)
-	f, err := r.facts(ctx, req, revise(key, s, req.Observed, now))
+	r.memory.attend(req)
+	seen := revise(key, s, req.Observed, now)
+	f, err := r.facts(ctx, req, seen)
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	if plan(key, s, req.Observed, f, now) {
+	if plan(key, s, seen, f, now) {
 		req.suppressed(SuppressedUndone)
 	}
 	if s.Pending == nil {
@@ -225,7 +222,7 @@ func (r *Restarter) Run(ctx context.Context, req Request) (engine.Outcome, error
 // facts finds out what a plan needs to know.
 func (r *Restarter) facts(ctx context.Context, req Request, seen revision) (facts, error) {
 	s := req.Status
-	f := facts{confirmed: s.Number == 0 || r.confirmed.is(req)}
+	f := facts{confirmed: s.Number == 0 || r.memory.confirms(req)}
 	if s.Number == 0 && len(seen.changed) > 0 {
 		all, err := r.workloads(ctx, r.Client, req)
 		if err != nil {
@@ -276,7 +273,7 @@ const maxNote = 1024
 // event reports about an object. A note that is too long is cut: the API server would reject the event.
 func (r *Restarter) event(about client.Object, eventType, reason, note string) {
 	if len(note) > maxNote {
-		note = strings.ToValidUTF8(note[:maxNote-len("…")], "") + "…"
+		note = names.Clip(note, maxNote-len("…"))
 	}
 	r.Event(about, eventType, reason, note)
 }

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -54,6 +55,9 @@ func Admit(ctx context.Context, c client.Reader, n *v1alpha1.AcmeNamespace, rese
 		return Answer{Refusal: ref}, nil
 	}
 	if ref := ReserveLabels(n.Spec.Labels, reserved.Labels); ref.Reason != "" {
+		return Answer{Refusal: ref}, nil
+	}
+	if ref := RefuseAdministrators(n.Spec); ref.Reason != "" {
 		return Answer{Refusal: ref}, nil
 	}
 	var a Answer
@@ -134,7 +138,27 @@ func readOthers(ctx context.Context, c client.Reader, n *v1alpha1.AcmeNamespace)
 	return slices.DeleteFunc(list.Items, func(o v1alpha1.AcmeNamespace) bool { return o.Name == n.Name }), nil
 }
 
-var serviceAccount = regexp.MustCompile(`^system:serviceaccount:[^:]+:[^:]+$`)
+var (
+	serviceAccount  = regexp.MustCompile(`^system:serviceaccount:[^:]+:[^:]+$`)
+	serviceAccounts = regexp.MustCompile(`^system:serviceaccounts:[^:]+$`)
+)
+
+// RefuseAdministrators refuses users and groups that are Kubernetes' own, such as system:anonymous and system:masters. The
+// schema does so, too, but not for objects that were stored before it knew the rule, or while somebody had loosened it.
+func RefuseAdministrators(spec v1alpha1.AcmeNamespaceSpec) Refusal {
+	const system = "system:"
+	if u := spec.AdminUsername; strings.HasPrefix(u, system) && !IsServiceAccount(u) {
+		return Refusal{ReasonAdminReserved, fmt.Sprintf(
+			"adminUsername %q belongs to Kubernetes; give a user of your identity provider, or system:serviceaccount:NAMESPACE:NAME", u)}
+	}
+	for _, g := range spec.AdminGroups {
+		if strings.HasPrefix(g, system) && !serviceAccounts.MatchString(g) {
+			return Refusal{ReasonAdminReserved, fmt.Sprintf(
+				"adminGroups has %q, which belongs to Kubernetes; give groups of your identity provider, or system:serviceaccounts:NAMESPACE", g)}
+		}
+	}
+	return Refusal{}
+}
 
 // IsServiceAccount tells whether a user name is a service account's, which no identity provider knows.
 func IsServiceAccount(user string) bool { return serviceAccount.MatchString(user) }

@@ -118,6 +118,15 @@ func TestAdmit(t *testing.T) {
 		{"an unknown tier", me(func(n *v1alpha1.AcmeNamespace) { n.Spec.DeploymentTier = "qa" }), cluster{}, false, "TierInvalid", false, nil},
 		{"a malformed override", me(), cluster{tier: override(v1alpha1.DeploymentTierSpec{Quota: amounts("x", "1")})}, false, "TierInvalid", false, nil},
 		{"a malformed quota", me(func(n *v1alpha1.AcmeNamespace) { n.Spec.Quota = amounts("x", "1") }), cluster{}, false, "QuotaInvalid", false, nil},
+		{"the one who is not logged in", me(governed("system:anonymous")), cluster{}, false, "AdminReserved", false, nil},
+		{"a controller", me(governed("system:kube-controller-manager")), cluster{}, false, "AdminReserved", false, nil},
+		{"like a service account", me(governed("system:serviceaccount:ci:a:b")), cluster{}, false, "AdminReserved", false, nil},
+		{"everybody", me(governed("sam", "devs", "system:authenticated")), cluster{}, false, "AdminReserved", false, nil},
+		{"all service accounts", me(governed("sam", "system:serviceaccounts")), cluster{}, false, "AdminReserved", false, nil},
+		{
+			"service accounts", me(governed("system:serviceaccount:ci:deployer", "system:serviceaccounts:ci", "devs")),
+			cluster{}, false, "", false, amounts("cpu", "5", "memory", "10Gi", "pods", "10"),
+		},
 		{"a Namespace of nobody", me(), cluster{namespace: existing()}, false, "NameTaken", false, nil},
 		{"an older one", me(), cluster{others: []v1alpha1.AcmeNamespace{*asking("older", 0)}}, false, "NameTaken", false, nil},
 		{"its own Namespace that goes away", me(), cluster{namespace: leaving}, true, "NamespaceTerminating", false, nil},
@@ -158,4 +167,9 @@ func TestAdmitPassesOnWhatItCannotRead(t *testing.T) {
 			t.Errorf("Admit = %+v, %v, want %s", a.Refusal, err, want)
 		}
 	}
+}
+
+// governed has an AcmeNamespace ask for these administrators.
+func governed(user string, groups ...string) func(*v1alpha1.AcmeNamespace) {
+	return func(n *v1alpha1.AcmeNamespace) { n.Spec.AdminUsername, n.Spec.AdminGroups = user, groups }
 }

@@ -54,8 +54,10 @@ const (
 	ReasonLabelReserved        = "LabelReserved"
 	ReasonNameTaken            = "NameTaken"
 	ReasonNamespaceTerminating = "NamespaceTerminating"
+	ReasonAdopting             = "Adopting"
 	ReasonTierInvalid          = "TierInvalid"
 	ReasonQuotaInvalid         = "QuotaInvalid"
+	ReasonAdminReserved        = "AdminReserved"
 	ReasonUnknownUser          = "UnknownUser"
 	ReasonIdentityUnreachable  = "IdentityUnreachable"
 	ReasonIdentityPending      = "IdentityPending"
@@ -65,6 +67,7 @@ const (
 	ReasonReleaseUnreported    = "ReleaseUnreported"
 	ReasonTierViolated         = "TierViolated"
 	ReasonPolicyMissing        = "PolicyMissing"
+	ReasonPolicyDiffers        = "PolicyDiffers"
 	ReasonPolicyUnknown        = "PolicyUnknown"
 )
 

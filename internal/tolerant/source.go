@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -101,7 +102,45 @@ func (s *source) watch(ctx context.Context, opts metav1.ListOptions) (watch.Inte
 	if opts.SendInitialEvents != nil && *opts.SendInitialEvents {
 		s.leftOut.forgetAll()
 	}
-	return watch.Filter(w, func(e watch.Event) (watch.Event, bool) { return s.event(e), true }), nil
+	return passing(w, s.event), nil
+}
+
+// passed are the events of a watch as an informer is told of them.
+type passed struct {
+	below   watch.Interface
+	events  chan watch.Event
+	stopped chan struct{}
+	stop    sync.Once
+}
+
+// passing passes the events of a watch on until it is stopped. watch.Filter would then wait without end for somebody to take
+// the last one, and keep the buffers of the watch, some MiB, for as long.
+func passing(below watch.Interface, tell func(watch.Event) watch.Event) watch.Interface {
+	p := &passed{below: below, events: make(chan watch.Event), stopped: make(chan struct{})}
+	go p.run(tell)
+	return p
+}
+
+// ResultChan implements watch.Interface.
+func (p *passed) ResultChan() <-chan watch.Event { return p.events }
+
+// Stop implements watch.Interface.
+func (p *passed) Stop() {
+	p.stop.Do(func() {
+		close(p.stopped)
+		p.below.Stop()
+	})
+}
+
+func (p *passed) run(tell func(watch.Event) watch.Event) {
+	defer close(p.events)
+	for e := range p.below.ResultChan() {
+		select {
+		case p.events <- tell(e):
+		case <-p.stopped:
+			return
+		}
+	}
 }
 
 // event is what an informer is told instead of an event. An object that can be decoded no more is gone for it; of one that it

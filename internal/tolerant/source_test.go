@@ -24,6 +24,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
@@ -95,6 +96,34 @@ func TestEvents(t *testing.T) {
 	if diff := cmp.Diff([]string{"bad2", "bad3", "good4", "good5"}, reports); diff != "" {
 		t.Errorf("reports, -want +got:\n%s", diff)
 	}
+}
+
+// TestNothingIsLeftOfAWatchThatIsStopped has nobody take the last event: client-go's watch often has one, the error that it was
+// stopped. A goroutine that were left would fail the bubble.
+func TestNothingIsLeftOfAWatchThatIsStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		below := watch.NewFake()
+		w := passing(below, func(e watch.Event) watch.Event { return e })
+		below.Add(&batchv1alpha1.CronTab{})
+		synctest.Wait()
+		w.Stop()
+		w.Stop()
+		if !below.IsStopped() {
+			t.Error("the watch below goes on")
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		below := watch.NewFake()
+		w := passing(below, func(e watch.Event) watch.Event { return watch.Event{Type: watch.Bookmark, Object: e.Object} })
+		below.Add(&batchv1alpha1.CronTab{})
+		if e := <-w.ResultChan(); e.Type != watch.Bookmark {
+			t.Errorf("got %+v", e)
+		}
+		below.Stop()
+		if e, open := <-w.ResultChan(); open {
+			t.Errorf("it outlives the one below, with %+v", e)
+		}
+	})
 }
 
 // hooks keep what is registered.

@@ -47,5 +47,5 @@ var acmeNamespaces = subject{
 	},
 	// At most 12 requests: 6 children, the finalizer, the status (Ready, and once more when the quota is
 	// counted), an event, and two to spare.
-	aims: aims{ratio: 2, requests: 12, residentMiB: 100, growthMiB: 10},
+	aims: aims{ratio: 2, cpuRatio: 2, requests: 12, residentMiB: 100, growthMiB: 10},
 }

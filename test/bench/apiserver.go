@@ -84,7 +84,7 @@ func (b *bench) quietRequests(ctx context.Context, resource string) (float64, er
 
 // memoryOf is the resident memory of one of the cluster's processes, in MiB.
 func (b *bench) memoryOf(component string) (float64, error) {
-	pid, err := os.ReadFile(b.path(".cluster", clusterName, "pids", component))
+	pid, err := os.ReadFile(b.path(".cluster", b.clusterName, "pids", component))
 	if err != nil {
 		return 0, fmt.Errorf("finding the process %s: %w", component, err)
 	}

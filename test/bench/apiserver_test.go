@@ -16,7 +16,11 @@ limitations under the License.
 
 package main
 
-import "testing"
+import (
+	"slices"
+	"strings"
+	"testing"
+)
 
 func TestCountRequests(t *testing.T) {
 	const text = `
@@ -40,16 +44,21 @@ apiserver_request_total{resource="pods",subresource="",verb="POST",code="201"} 3
 
 func TestJudge(t *testing.T) {
 	r := &cronResult{MostWithH: 61}
-	r.CronTab.DelaySeconds, r.CronJob.DelaySeconds = percentiles{P50: 1, P99: 3}, percentiles{P50: 2, P99: 2}
+	r.CronTab = startStats{DelaySeconds: percentiles{P50: 1, P99: 3}, Requests: 4}
+	r.CronJob = startStats{DelaySeconds: percentiles{P50: 2, P99: 2}, Requests: 4}
 	r.judge()
 	var ok []bool
 	for _, a := range r.Aims {
 		ok = append(ok, a.OK)
 	}
-	if len(ok) != 3 || !ok[0] || ok[1] || ok[2] {
-		t.Errorf("aims %+v", r.Aims)
+	if want := []bool{true, false, true, false}; !slices.Equal(ok, want) {
+		t.Errorf("aims %+v, want %v", r.Aims, want)
 	}
-	if n := (&report{CronTabs: r}).missed(); n != 2 {
-		t.Errorf("%d aims are missed, want 2", n)
+	all := &report{CronTabs: r}
+	if err := all.verdict(false); err == nil || err.Error() != "too high: starts in one second, with H (61)" {
+		t.Errorf("verdict %v", err)
+	}
+	if err := all.verdict(true); err == nil || !strings.Contains(err.Error(), "p99 of the start delay") {
+		t.Errorf("strict verdict %v", err)
 	}
 }

@@ -17,6 +17,8 @@ limitations under the License.
 package main
 
 import (
+	"context"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -145,9 +147,9 @@ func TestStopwatch(t *testing.T) {
 }
 
 func TestAims(t *testing.T) {
-	r := &result{aims: aims{ratio: 2, requests: 12, residentMiB: 100, growthMiB: 10}}
+	r := &result{aims: aims{ratio: 2, cpuRatio: 2, requests: 12, residentMiB: 100, growthMiB: 10}}
 	for _, ratio := range []float64{1.5, 9, 2.5, 1.6} {
-		r.Rounds = append(r.Rounds, round{Ratio: ratio, MemoryMiB: memory{Peak: 80}, watch: newStopwatch()})
+		r.Rounds = append(r.Rounds, round{Ratio: ratio, CPURatio: 1, MemoryMiB: memory{Peak: 80}, watch: newStopwatch()})
 	}
 	r.Restart = restartResult{Writes: 1, MemoryMiB: memory{Peak: 120}}
 	r.sumUp()
@@ -164,8 +166,73 @@ func TestAims(t *testing.T) {
 	if r.Ratio != 2.05 {
 		t.Errorf("the median ratio is %v, want 2.05", r.Ratio)
 	}
-	if n := (&report{Benchmarks: []*result{r}}).missed(); n != 3 {
-		t.Errorf("%d missed, want 3", n)
+	if err := (&report{Benchmarks: []*result{r}}).verdict(false); err == nil || err.Error() != "too high: writes after a restart (1)" {
+		t.Errorf("verdict %v", err)
+	}
+}
+
+// What is enforced, and how much of it, for one aim.
+func TestEnforced(t *testing.T) {
+	for reason, c := range map[string]struct {
+		aim          aim
+		ok, exceeded bool
+	}{
+		"met":                                 {aim{Most: 4, Got: 4, Enforced: true}, true, false},
+		"more than the aim":                   {aim{Most: 4, Got: 4.1, Enforced: true}, false, true},
+		"a time is only printed":              {aim{Most: 4, Got: 40}, false, false},
+		"missed, and as high as it was":       {aim{Most: 4, Ceiling: 5, Got: 5, Enforced: true}, false, false},
+		"missed, and higher than it was":      {aim{Most: 4, Ceiling: 5, Got: 5.1, Enforced: true}, false, true},
+		"a ceiling below the aim counts less": {aim{Most: 4, Ceiling: 3, Got: 4, Enforced: true}, true, false},
+		"a ratio to nothing":                  {aim{Most: 4, Got: math.NaN(), Enforced: true}, false, true},
+	} {
+		got := judged(c.aim)[0]
+		if got.OK != c.ok || got.exceeded() != c.exceeded {
+			t.Errorf("%s: ok %v, exceeded %v", reason, got.OK, got.exceeded())
+		}
+		var out strings.Builder
+		printAims(&out, []aim{got})
+		for word, want := range map[string]bool{"FAILED": c.exceeded, "MISSED": !c.ok && !c.exceeded, "met": c.ok} {
+			if strings.Contains(out.String(), word) != want {
+				t.Errorf("%s: the table says\n%s", reason, out.String())
+			}
+		}
+	}
+}
+
+// A rival that ends is an error, and none of its processes outlives the measurement.
+func TestRival(t *testing.T) {
+	b := &bench{lab: &lab{dir: t.TempDir()}, cluster: &cluster{adminKubeconfig: "/there"}}
+	b.rival = "echo $KUBECONFIG; exit 3"
+	r, err := b.startRival()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.wait(t.Context(), time.Minute); err == nil || !strings.Contains(err.Error(), "exit status 3") || !strings.Contains(err.Error(), "/there") {
+		t.Errorf("the rival's end: %v", err)
+	}
+	if err := r.stop(); err != nil {
+		t.Errorf("stopping one that has ended: %v", err)
+	}
+
+	b.rival = "trap '' TERM; sleep 3600 & wait; wait"
+	if r, err = b.startRival(); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.wait(t.Context(), 100*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	if pids, err := r.pids(); err != nil || len(pids) != 2 {
+		t.Errorf("processes %v, %v; want the shell and sleep", pids, err)
+	}
+	if err := r.stop(); err != nil {
+		t.Error(err)
+	}
+	err = poll(t.Context(), "nothing is left", time.Millisecond, func(context.Context) (bool, error) {
+		pids, err := r.pids()
+		return len(pids) == 0, err
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

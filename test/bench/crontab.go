@@ -141,7 +141,7 @@ func (b *bench) minute(ctx context.Context, resource string, object func(namespa
 	if err != nil {
 		return s, err
 	}
-	s.DelaySeconds = percentiles{P50: percentile(delays, 50).Seconds(), P99: percentile(delays, 99).Seconds()}
+	s.DelaySeconds = percentilesOf(delays)
 	s.Requests = requests / float64(b.schedules)
 	return s, nil
 }
@@ -246,15 +246,16 @@ func (b *bench) spread(ctx context.Context) (most int, err error) {
 	return most, b.admin.DeleteAllOf(ctx, &batchv1alpha1.CronTab{}, client.InNamespace(namespace))
 }
 
+// conflicts is what few runs may add on a busy machine, where a write now and then meets another and is repeated.
+const conflicts = 1.1
+
 func (r *cronResult) judge() {
-	for _, a := range []aim{
-		{Name: "p50 of the start delay, CronTab / CronJob", Most: 1, Got: r.CronTab.DelaySeconds.P50 / r.CronJob.DelaySeconds.P50},
-		{Name: "p99 of the start delay, CronTab / CronJob", Most: 1, Got: r.CronTab.DelaySeconds.P99 / r.CronJob.DelaySeconds.P99},
-		{Name: "starts in one second, with H", Most: 60, Got: float64(r.MostWithH)},
-	} {
-		a.OK = a.Got <= a.Most
-		r.Aims = append(r.Aims, a)
-	}
+	r.Aims = judged(
+		aim{Name: "p50 of the start delay, CronTab / CronJob", Most: 1, Got: r.CronTab.DelaySeconds.P50 / r.CronJob.DelaySeconds.P50},
+		aim{Name: "p99 of the start delay, CronTab / CronJob", Most: 1, Got: r.CronTab.DelaySeconds.P99 / r.CronJob.DelaySeconds.P99},
+		aim{Name: "requests per run, CronTab / CronJob", Most: 1, Got: r.CronTab.Requests / r.CronJob.Requests, Enforced: true, Ceiling: conflicts},
+		aim{Name: "starts in one second, with H", Most: 60, Got: float64(r.MostWithH), Enforced: true},
+	)
 }
 
 // show writes the tables.

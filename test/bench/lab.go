@@ -38,7 +38,6 @@ import (
 )
 
 const (
-	clusterName = "bench"
 	// The operator's own namespace and user, as config/install has them.
 	ownNamespace   = "platform-operator-system"
 	serviceAccount = "platform-operator-controller-manager"
@@ -142,7 +141,7 @@ func (l *lab) up(ctx context.Context) (*cluster, error) {
 		return nil, err
 	}
 	local, err := localcluster.Up(ctx, localcluster.UpOptions{
-		Name: clusterName, StateDir: l.path(".cluster"), BinDir: l.path("bin"), Version: version,
+		Name: l.clusterName, StateDir: l.path(".cluster"), BinDir: l.path("bin"), Version: version,
 		NodeCount: 1, Timeout: patience, Out: io.Discard,
 	})
 	if err != nil {
@@ -181,7 +180,7 @@ func connect(local *localcluster.Cluster) (*cluster, error) {
 
 // down removes the cluster, when there is one.
 func (l *lab) down(ctx context.Context) error {
-	return localcluster.Down(ctx, l.path(".cluster"), clusterName, io.Discard)
+	return localcluster.Down(ctx, l.path(".cluster"), l.clusterName, io.Discard)
 }
 
 // poll asks until the answer is yes. what is part of the error when that takes too long.

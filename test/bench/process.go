@@ -116,18 +116,24 @@ func (p *process) alive() error {
 	}
 }
 
-// logTail is how many lines of the operator's log are shown after an error.
+// logTail is how many lines of a log are shown after an error.
 const logTail = 10
 
 // logTail is the end of the operator's log.
-func (p *process) logTail() string {
-	data, err := os.ReadFile(p.log)
+func (p *process) logTail() string { return tailOf(p.log) }
+
+// tailOf is the end of a log.
+func tailOf(file string) string {
+	data, err := os.ReadFile(file)
 	if err != nil {
 		return err.Error()
 	}
 	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
 	return strings.Join(lines[max(0, len(lines)-logTail):], "\n")
 }
+
+// pids is the operator's process.
+func (p *process) pids() ([]string, error) { return []string{strconv.Itoa(p.cmd.Process.Pid)}, nil }
 
 // awaitReady waits until the operator says that its caches are filled.
 func (p *process) awaitReady(ctx context.Context) error {
@@ -150,11 +156,6 @@ const quiet = 3 * time.Second
 // awaitIdle waits until the operator has run at least so many reconciles, its queue is empty, and it has
 // done nothing for a while. It gives the time when that began, and what the operator counted up to now.
 func (p *process) awaitIdle(ctx context.Context, least int) (since time.Time, now counters, err error) {
-	return p.idleFor(ctx, least, quiet)
-}
-
-// idleFor is awaitIdle with the time for which the operator must do nothing.
-func (p *process) idleFor(ctx context.Context, least int, d time.Duration) (since time.Time, now counters, err error) {
 	err = poll(ctx, "the operator is idle", 50*time.Millisecond, func(ctx context.Context) (bool, error) {
 		if err := p.alive(); err != nil {
 			return false, err
@@ -168,9 +169,21 @@ func (p *process) idleFor(ctx context.Context, least int, d time.Duration) (sinc
 			since = time.Now()
 		}
 		now = got
-		return !busy && time.Since(since) >= d, nil
+		return !busy && time.Since(since) >= quiet, nil
 	})
 	return since, now, err
+}
+
+// secondLook is when the operator has looked once more at all that it has restarted: it does so after 20 to 22 seconds.
+const secondLook = 23 * time.Second
+
+// looked waits until the operator has looked once more at what it has restarted up to now, and is idle.
+func (p *process) looked(ctx context.Context) (counters, error) {
+	if err := sleepUntil(ctx, time.Now().Add(secondLook)); err != nil {
+		return counters{}, err
+	}
+	_, now, err := p.awaitIdle(ctx, 0)
+	return now, err
 }
 
 // memory is what a process has in physical memory, in MiB.

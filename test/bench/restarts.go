@@ -20,13 +20,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
+	"maps"
 	"slices"
-	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -46,6 +42,10 @@ type restartTimes struct {
 	Burst  percentiles `json:"burstSeconds"`
 	// LastSeconds is from the first change of the burst to the last new pod template.
 	LastSeconds float64 `json:"burstLastSeconds"`
+	// BurstLoad is the load of the machine from the first change until all new pods were available.
+	BurstLoad load `json:"burstLoad"`
+	// CPUMillis is the controller's own processor time for each restart of the burst; 0 for the raw client.
+	CPUMillis float64 `json:"cpuMillisPerRestart,omitempty"`
 }
 
 // restarts takes the time of each change, from just before it is sent until a watch shows the new pod
@@ -55,6 +55,7 @@ type restarts struct {
 	templates map[string]string
 	sent      map[string]time.Time
 	took      map[string]time.Duration
+	rolling   map[string]bool // Deployments of which a pod is not new or not available yet
 	first     time.Time
 	last      time.Time
 }
@@ -65,7 +66,9 @@ func (b *bench) watchRestarts(ctx context.Context) (*restarts, error) {
 	if err := b.admin.List(ctx, list, client.InNamespace(watchedNamespace)); err != nil {
 		return nil, fmt.Errorf("listing the Deployments: %w", err)
 	}
-	r := &restarts{templates: map[string]string{}, sent: map[string]time.Time{}, took: map[string]time.Duration{}}
+	r := &restarts{
+		templates: map[string]string{}, sent: map[string]time.Time{}, took: map[string]time.Duration{}, rolling: map[string]bool{},
+	}
 	for i := range list.Items {
 		r.see(&list.Items[i])
 	}
@@ -97,6 +100,17 @@ func (r *restarts) see(d *appsv1.Deployment) {
 		}
 	}
 	r.templates[d.Name] = template
+	if rolled(d) {
+		delete(r.rolling, d.Name)
+	} else {
+		r.rolling[d.Name] = true
+	}
+}
+
+// rolled tells whether all pods of a Deployment are new and available.
+func rolled(d *appsv1.Deployment) bool {
+	want, s := *d.Spec.Replicas, d.Status
+	return s.ObservedGeneration >= d.Generation && s.UpdatedReplicas == want && s.Replicas == want && s.AvailableReplicas == want
 }
 
 // change notes the time, and then changes what belongs to a Deployment.
@@ -120,12 +134,16 @@ func (r *restarts) await(ctx context.Context, n int) ([]time.Duration, error) {
 	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var all []time.Duration
-	for _, took := range r.took {
-		all = append(all, took)
-	}
-	slices.Sort(all)
-	return all, err
+	return slices.Sorted(maps.Values(r.took)), err
+}
+
+// awaitRolled waits until all pods are new and available.
+func (r *restarts) awaitRolled(ctx context.Context) error {
+	return poll(ctx, "all pods are new and available", 50*time.Millisecond, func(context.Context) (bool, error) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return len(r.rolling) == 0, nil
+	})
 }
 
 // steady changes five a second.
@@ -146,34 +164,58 @@ func (b *bench) steady(ctx context.Context, watchers int, act func(context.Conte
 		}
 	}
 	times, err := r.await(ctx, len(list))
-	return percentiles{percentile(times, 50).Seconds(), percentile(times, 99).Seconds()}, err
+	return percentilesOf(times), errors.Join(err, r.awaitRolled(ctx))
 }
 
 // burst changes all at once.
-func (b *bench) burst(ctx context.Context, watchers int, act func(context.Context, string) error) (p percentiles, last float64, err error) {
+func (b *bench) burst(ctx context.Context, watchers int, act func(context.Context, string) error) (t restartTimes, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r, err := b.watchRestarts(ctx)
 	if err != nil {
-		return p, 0, err
+		return t, err
 	}
 	list := nameList("app", watchers)
 	if err := each(ctx, b.workers, list, func(ctx context.Context, name string) error { return r.change(ctx, name, act) }); err != nil {
-		return p, 0, err
+		return t, err
 	}
 	times, err := r.await(ctx, len(list))
-	return percentiles{percentile(times, 50).Seconds(), percentile(times, 99).Seconds()}, r.last.Sub(r.first).Seconds(), err
+	t.Burst, t.LastSeconds = percentilesOf(times), r.last.Sub(r.first).Seconds()
+	return t, errors.Join(err, r.awaitRolled(ctx))
 }
 
-// times takes both.
-func (b *bench) times(ctx context.Context, watchers int, act func(context.Context, string) error, between func() error) (t restartTimes, err error) {
-	if t.Steady, err = b.steady(ctx, watchers, act); err != nil {
+// contender makes restarts: the raw client, the operator or a rival.
+type contender struct {
+	who string
+	// act changes what belongs to a Deployment. The raw client restarts it as well.
+	act func(context.Context, string) error
+	// pids are the processes of the contender, whose processor time counts as its own.
+	pids func() ([]string, error)
+	// settle waits until the contender is idle.
+	settle func() error
+}
+
+// times takes the times of both, and the processor time of the burst.
+func (b *bench) times(ctx context.Context, watchers int, c contender) (t restartTimes, err error) {
+	b.say("  %s: %d changes a second\n", c.who, steadyRate)
+	steady, err := b.steady(ctx, watchers, c.act)
+	if err != nil {
 		return t, err
 	}
-	if err := between(); err != nil {
+	if err := c.settle(); err != nil {
 		return t, err
 	}
-	t.Burst, t.LastSeconds, err = b.burst(ctx, watchers, act)
+	before, err := b.usageWith(c.pids)
+	if err != nil {
+		return t, err
+	}
+	b.say("  %s: all at once\n", c.who)
+	if t, err = b.burst(ctx, watchers, c.act); err != nil {
+		return t, err
+	}
+	after, err := b.usageWith(c.pids)
+	t.Steady, t.BurstLoad = steady, after.since(before)
+	t.CPUMillis = 1000 * (after.own - before.own) / float64(watchers)
 	return t, err
 }
 
@@ -188,38 +230,31 @@ func (b *bench) limit(ctx context.Context, res *watcherResult) (err error) {
 		if err := b.admin.Patch(ctx, &appsv1.Deployment{ObjectMeta: meta}, client.RawPatch(client.Merge.Type(), template)); err != nil {
 			return fmt.Errorf("restarting %s: %w", name, err)
 		}
-		status := fmt.Appendf(nil, `{"status":{"number":%d}}`, time.Now().UnixNano())
+		// Another number each time, and one that a restart may have.
+		status := fmt.Appendf(nil, `{"status":{"number":%d}}`, time.Now().UnixMilli()%(1<<32))
 		w := &autorebootv1alpha1.ConfigWatcher{ObjectMeta: meta}
 		if err := b.admin.SubResource("status").Patch(ctx, w, client.RawPatch(client.Merge.Type(), status)); err != nil {
 			return fmt.Errorf("recording %s: %w", name, err)
 		}
 		return nil
 	}
-	res.Raw, err = b.times(ctx, res.Watchers, act, func() error { return nil })
+	nothing := func() error { return nil }
+	res.Raw, err = b.times(ctx, res.Watchers, contender{who: "raw client", act: act, settle: nothing})
 	return err
 }
 
 // restart measures the operator.
 func (b *bench) restart(ctx context.Context, p *process, res *watcherResult) (err error) {
 	var before counters
-	var loadBefore usage
-	res.Operator, err = b.times(ctx, res.Watchers, b.touch, func() error {
-		if _, before, err = p.awaitIdle(ctx, 0); err != nil {
-			return err
-		}
-		loadBefore, err = b.usage(p)
-		return err
-	})
-	if err != nil {
+	settle := func() (err error) {
+		before, err = p.looked(ctx)
 		return err
 	}
-	loadAfter, err := b.usage(p)
-	if err != nil {
+	if res.Operator, err = b.times(ctx, res.Watchers, contender{who: "operator", act: b.touch, pids: p.pids, settle: settle}); err != nil {
 		return err
 	}
-	_, after, err := p.awaitIdle(ctx, 0)
-	res.BurstLoad, res.PerRestart = loadAfter.since(loadBefore), after.since(before, res.Watchers)
-	res.CPUMillis = 1000 * (after.cpu - before.cpu) / float64(res.Watchers)
+	after, err := p.looked(ctx)
+	res.PerRestart = after.since(before, res.Watchers)
 	return err
 }
 
@@ -232,55 +267,15 @@ func (b *bench) debounced(ctx context.Context, p *process, res *watcherResult) e
 	if err != nil {
 		return fmt.Errorf("setting a debounce: %w", err)
 	}
-	_, before, err := p.idleFor(ctx, 0, 25*time.Second)
+	_, before, err := p.awaitIdle(ctx, 0)
 	if err != nil {
 		return err
 	}
-	if _, _, err := b.burst(ctx, res.Watchers, b.touch); err != nil {
+	b.say("  operator: all at once, with a debounce\n")
+	if _, err := b.burst(ctx, res.Watchers, b.touch); err != nil {
 		return err
 	}
-	_, after, err := p.awaitIdle(ctx, 0)
+	after, err := p.looked(ctx)
 	res.PerDebounced = after.since(before, res.Watchers)
-	return err
-}
-
-// rivalPatience is how long another controller has to fill its caches.
-const rivalPatience = 15 * time.Second
-
-// withRival measures another controller on the same objects: its command runs in a shell with the administrator's
-// KUBECONFIG, after the Deployments have got its annotation.
-func (b *bench) withRival(ctx context.Context, res *watcherResult) (err error) {
-	key, value, _ := strings.Cut(b.rivalAnnotation, "=")
-	err = each(ctx, b.workers, nameList("app", res.Watchers), func(ctx context.Context, name string) error {
-		body := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, key, strings.ReplaceAll(value, "NAME", name))
-		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: watchedNamespace, Name: name}}
-		return b.admin.Patch(ctx, d, client.RawPatch(client.Merge.Type(), body))
-	})
-	if err != nil {
-		return fmt.Errorf("annotating the Deployments: %w", err)
-	}
-	cmd := exec.CommandContext(ctx, "sh", "-c", b.rival)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+b.adminKubeconfig)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	log, err := os.Create(filepath.Join(b.dir, "rival.log"))
-	if err != nil {
-		return fmt.Errorf("starting the rival: %w", err)
-	}
-	defer func() { _ = log.Close() }()
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("starting the rival: %w", err)
-	}
-	defer func() {
-		err = errors.Join(err, syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM))
-		_ = cmd.Wait() // it was told to end
-	}()
-	select {
-	case <-time.After(rivalPatience):
-	case <-ctx.Done():
-		return fmt.Errorf("waiting for the rival: %w", ctx.Err())
-	}
-	times, err := b.times(ctx, res.Watchers, b.touch, func() error { return nil })
-	res.Rival = &times
 	return err
 }

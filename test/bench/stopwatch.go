@@ -194,3 +194,8 @@ func percentile(sorted []time.Duration, p int) time.Duration {
 	}
 	return sorted[max(0, (len(sorted)*p+99)/100-1)]
 }
+
+// percentilesOf are those of sorted times.
+func percentilesOf(sorted []time.Duration) percentiles {
+	return percentiles{P50: percentile(sorted, 50).Seconds(), P99: percentile(sorted, 99).Seconds()}
+}

@@ -32,8 +32,9 @@ const userHz = 100
 // usage is how much processor time has been used up to a moment, in seconds.
 type usage struct {
 	at time.Time
-	// all is that of everything on the machine, ours that of the cluster, the operator and the bench.
-	all, ours float64
+	// all is that of everything on the machine, ours that of the cluster, the operator and the bench, own that of the
+	// operator or what else is measured.
+	all, ours, own float64
 }
 
 // load is what happened on the processors between two readings.
@@ -52,12 +53,17 @@ func (u usage) since(before usage) load {
 
 // usage reads the processor times. The operator may be nil.
 func (b *bench) usage(operator *process) (usage, error) {
-	u := usage{at: time.Now()}
-	pids := []string{strconv.Itoa(os.Getpid())}
-	if operator != nil {
-		pids = append(pids, strconv.Itoa(operator.cmd.Process.Pid))
+	if operator == nil {
+		return b.usageWith(nil)
 	}
-	files, err := filepath.Glob(b.path(".cluster", clusterName, "pids", "*"))
+	return b.usageWith(operator.pids)
+}
+
+// usageWith reads the processor times when there are processes to measure beside the cluster's. The function may be nil.
+func (b *bench) usageWith(measured func() ([]string, error)) (u usage, err error) {
+	u.at = time.Now()
+	pids := []string{strconv.Itoa(os.Getpid())}
+	files, err := filepath.Glob(b.path(".cluster", b.clusterName, "pids", "*"))
 	if err != nil {
 		return u, err
 	}
@@ -68,17 +74,34 @@ func (b *bench) usage(operator *process) (usage, error) {
 		}
 		pids = append(pids, string(pid))
 	}
-	for _, pid := range pids {
-		// The name, in parentheses, may hold anything; user and system time are the 12th and 13th after it.
-		ticks, err := readTicks(filepath.Join("/proc", pid, "stat"), ") ", 11, 12)
-		if err != nil {
+	if u.ours, err = ticksOf(pids); err != nil {
+		return u, err
+	}
+	if measured != nil {
+		if pids, err = measured(); err != nil {
 			return u, err
 		}
-		u.ours += ticks
+		if u.own, err = ticksOf(pids); err != nil {
+			return u, err
+		}
+		u.ours += u.own
 	}
 	// user, nice, system; then idle and waiting, which do not count; irq, softirq, stolen.
 	u.all, err = readTicks("/proc/stat", "cpu ", 0, 1, 2, 5, 6, 7)
 	return u, err
+}
+
+// ticksOf is the processor time of processes.
+func ticksOf(pids []string) (seconds float64, err error) {
+	for _, pid := range pids {
+		// The name, in parentheses, may hold anything; user and system time are the 12th and 13th after it.
+		ticks, err := readTicks(filepath.Join("/proc", pid, "stat"), ") ", 11, 12)
+		if err != nil {
+			return 0, err
+		}
+		seconds += ticks
+	}
+	return seconds, nil
 }
 
 // readTicks adds up fields of the first line of a file, counted from what stands last before them.

@@ -60,7 +60,8 @@ func fuzz(ctx context.Context, k *kind, mutate func(*operator.Options)) {
 	fields := k.stringFields()
 	Expect(fields).NotTo(BeEmpty())
 	// A kind that embeds types of Kubernetes has hundreds of fields: then each meets some of the strings.
-	namespace := unique("g11-all")
+	namespace := unique("g11-all") // one for all
+	k.surround(k.object(namespace))
 	each := min(len(strings), max(1, maxFuzzed/len(fields)))
 	for _, field := range fields {
 		for _, i := range random.Perm(len(strings))[:each] {
@@ -169,9 +170,8 @@ func with(value any, at field, s string) any {
 func (k *kind) admitted(ctx context.Context, namespace string, at field, s string) engine.Object {
 	GinkgoHelper()
 	o := k.object(unique("g11"))
-	if o.GetNamespace() != "" { // one for all
+	if o.GetNamespace() != "" {
 		o.SetNamespace(namespace)
-		k.surround(o)
 	}
 	k.briefly(o)
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)

@@ -207,10 +207,14 @@ type ObservedSource struct {
 	// since is when this content was first seen.
 	// +optional
 	Since metav1.Time `json:"since,omitempty"`
-	// version is the resourceVersion of the source in which this content was seen. It is kept for the
-	// content of a pending restart only: a source that still has it need not be read again.
+	// version is the resourceVersion of the source in which this content was seen: a source that still has
+	// it need not be read again.
 	// +optional
 	Version string `json:"version,omitempty"`
+	// written identifies the last writes of the content, by what metadata.managedFields says of it. While the
+	// last restart is recent, it tells that content changed and changed back while the operator was away.
+	// +optional
+	Written string `json:"written,omitempty"`
 }
 
 // PendingRestart is a restart that is due or in progress.
@@ -238,7 +242,7 @@ type PendingRestart struct {
 	// +listType=atomic
 	Sources []string `json:"sources,omitempty"`
 	// reason is why it has not happened yet: Debounce, MinInterval, OutsideWindow, Suspended,
-	// MaxConcurrent, Evicting, Refused.
+	// MaxConcurrent, RolloutUnfinished, Evicting, Refused.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 	// notBefore is the earliest time of the next attempt; absent when that depends on something else than

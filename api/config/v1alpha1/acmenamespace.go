@@ -50,7 +50,10 @@ type AcmeNamespaceConfig struct {
 	// which stands for all keys of that domain and of those below it, or a key without a domain. A
 	// list replaces the default, which is `openshift.io`, `gatekeeper.sh`, `argoproj.io`, `fluxcd.io`,
 	// `kyverno.io`, `cattle.io`, `x-k8s.io`, `clastix.io`, `operatorframework.io`, `cilium.io`,
-	// `projectcalico.org` and `cert-manager.io`.
+	// `projectcalico.org`, `cert-manager.io`, those of meshes (`istio-injection`, `istio.io`,
+	// `linkerd.io`, `kuma.io`, `hashicorp.com`, `openservicemesh.io`, `k8s.aws`), and those by which
+	// signatures and policies are switched on and off (`sigstore.dev`, `openpolicyagent.org`,
+	// `securesystemsengineering.connaisseur`).
 	// +optional
 	ReservedLabels []string `json:"reservedLabels,omitempty"`
 
@@ -60,7 +63,7 @@ type AcmeNamespaceConfig struct {
 	DNS DNSConfig `json:"dns,omitzero"`
 
 	// PolicyInterval is how often the operator looks whether the guardrail policy is in force; the
-	// condition Protected and a metric show it. More than 0. Default 5m.
+	// condition Protected and a metric show it. More than 0. Default 30s.
 	// +optional
 	PolicyInterval *Duration `json:"policyInterval,omitempty"`
 
@@ -119,6 +122,8 @@ var (
 	defaultReservedLabels = []string{
 		"openshift.io", "gatekeeper.sh", "argoproj.io", "fluxcd.io", "kyverno.io", "cattle.io", "x-k8s.io", "clastix.io",
 		"operatorframework.io", "cilium.io", "projectcalico.org", "cert-manager.io",
+		"istio-injection", "istio.io", "linkerd.io", "kuma.io", "hashicorp.com", "openservicemesh.io", "k8s.aws", // meshes
+		"sigstore.dev", "openpolicyagent.org", "securesystemsengineering.connaisseur", // signatures and policies
 	}
 )
 
@@ -131,7 +136,7 @@ func (a *AcmeNamespaceConfig) setDefaults() {
 		a.ReservedLabels = slices.Clone(defaultReservedLabels)
 	}
 	a.DNS.setDefaults()
-	defaultDuration(&a.PolicyInterval, 5*time.Minute)
+	defaultDuration(&a.PolicyInterval, 30*time.Second)
 	a.Identity.setDefaults()
 	a.Billing.setDefaults()
 }

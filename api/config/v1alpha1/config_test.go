@@ -43,7 +43,7 @@ func TestDefault(t *testing.T) {
 		},
 		AcmeNamespace: AcmeNamespaceConfig{
 			MaxConcurrentReconciles: pointer[int32](10),
-			PolicyInterval:          seconds(300),
+			PolicyInterval:          seconds(30),
 			ProtectedNames: []string{
 				"kube", "openshift", "argocd", "cert-manager", "flux-system", "gatekeeper-system", "ingress-nginx", "istio-system",
 				"kyverno", "monitoring",
@@ -51,6 +51,8 @@ func TestDefault(t *testing.T) {
 			ReservedLabels: []string{
 				"openshift.io", "gatekeeper.sh", "argoproj.io", "fluxcd.io", "kyverno.io", "cattle.io", "x-k8s.io", "clastix.io",
 				"operatorframework.io", "cilium.io", "projectcalico.org", "cert-manager.io",
+				"istio-injection", "istio.io", "linkerd.io", "kuma.io", "hashicorp.com", "openservicemesh.io", "k8s.aws",
+				"sigstore.dev", "openpolicyagent.org", "securesystemsengineering.connaisseur",
 			},
 			DNS: DNSConfig{
 				Pods: []DNSPods{

@@ -98,8 +98,8 @@ type AcmeNamespaceSpec struct {
 
 	// deletionPolicy says what becomes of the Namespace when this object is deleted: Delete removes
 	// it with everything in it, Retain keeps it. Left out, it follows the tier: Retain for prod, else
-	// Delete. Retain, once status.deletionPolicy shows it, holds until Delete is written here, also
-	// after a change of tier.
+	// Delete; a Namespace that existed before, and was adopted, is retained whatever the tier. Retain,
+	// once status.deletionPolicy shows it, holds until Delete is written here, also after a change of tier.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=5,displayName="Deletion policy",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Delete","urn:alm:descriptor:com.tectonic.ui:select:Retain"}
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
@@ -170,6 +170,11 @@ type AcmeNamespaceStatus struct {
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=3,displayName="Quota",xDescriptors={"urn:alm:descriptor:text"}
 	Quota *QuotaStatus `json:"quota,omitempty"`
+
+	// podSecurity is the Pod Security level that all pods of the namespace were found to meet. They are
+	// not looked at again while that level is enforced. Empty while some violate it.
+	// +optional
+	PodSecurity PodSecurityLevel `json:"podSecurity,omitempty"`
 
 	// administrators are the subjects of the RoleBinding namespace-admin, as "User NAME" and
 	// "Group NAME".

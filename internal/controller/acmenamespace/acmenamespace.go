@@ -39,6 +39,7 @@ import (
 
 	configv1alpha1 "github.com/acme/platform-operator/api/config/v1alpha1"
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+	"github.com/acme/platform-operator/config/policy"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/external/billing"
 	"github.com/acme/platform-operator/internal/external/identity"
@@ -82,6 +83,8 @@ type Options struct {
 	ReservedLabels []string
 	// DNS is where the cluster's DNS is.
 	DNS configv1alpha1.DNSConfig
+	// Version is the operator's own, such as v0.1.0.
+	Version string
 	// PolicyInterval is how often the guardrail policy is looked after.
 	PolicyInterval time.Duration
 	// Directory knows the users; nil when no identity provider is configured.
@@ -117,7 +120,14 @@ func Register(mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return fmt.Errorf("indexing AcmeNamespaces by namespaceName: %w", err)
 	}
-	p := &protection{live: mgr.GetAPIReader(), cached: mgr.GetClient(), waker: engine.NewWaker(), interval: o.PolicyInterval}
+	shipped, err := readPolicy(policy.GuardRails)
+	if err != nil {
+		return fmt.Errorf("reading the guardrail policy: %w", err)
+	}
+	p := &protection{
+		live: mgr.GetAPIReader(), cached: mgr.GetClient(), waker: engine.NewWaker(),
+		interval: o.PolicyInterval, shipped: shipped, install: installPolicy(o.Version),
+	}
 	if err := mgr.Add(p); err != nil {
 		return fmt.Errorf("adding the look-out for the guardrail policy: %w", err)
 	}

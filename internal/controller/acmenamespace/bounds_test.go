@@ -34,6 +34,7 @@ import (
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
@@ -199,10 +200,13 @@ var _ = Describe("A tier bounds", Ordered, ContinueOnFailure, func() {
 })
 
 var _ = Describe("The condition Protected", Ordered, ContinueOnFailure, func() {
-	const name = "platform-operator-guard-rails"
+	const (
+		name    = "platform-operator-guard-rails"
+		install = "kubectl apply --server-side -k 'https://github.com/acme/platform-operator//config/tenancy/policy?ref=v9.8.7'"
+	)
 	var n *v1alpha1.AcmeNamespace
 	BeforeAll(func() {
-		StartOperator(Configured("acmeNamespace: {policyInterval: 100ms}"))
+		StartOperator(Configured("acmeNamespace: {policyInterval: 100ms}"), func(o *operator.Options) { o.Version = "v9.8.7" })
 		n = created(team("guarded"))
 	})
 	metric := func() float64 { return Metric("platform_operator_guardrails_protected") }
@@ -211,7 +215,16 @@ var _ = Describe("The condition Protected", Ordered, ContinueOnFailure, func() {
 		Eventually(func(g Gomega) {
 			g.Expect(Condition(n, "Protected")()).To(Equal("False PolicyMissing"))
 			g.Expect(Message(n, "Protected")).To(And(HavePrefix(what+": guardrails are repaired"),
-				HaveSuffix("kubectl apply --server-side -k https://github.com/acme/platform-operator/config/tenancy/policy")))
+				HaveSuffix(install)))
+		}).Should(Succeed())
+		Expect(Ready(n)()).To(Equal("True Ready"))
+		Eventually(metric).Should(BeEquivalentTo(0))
+	}
+	differing := func(what string) {
+		GinkgoHelper()
+		Eventually(func(g Gomega) {
+			g.Expect(Condition(n, "Protected")()).To(Equal("False PolicyDiffers"))
+			g.Expect(Message(n, "Protected")).To(And(HavePrefix(what+" is not what this version of the operator needs: "), HaveSuffix(install)))
 		}).Should(Succeed())
 		Expect(Ready(n)()).To(Equal("True Ready"))
 		Eventually(metric).Should(BeEquivalentTo(0))
@@ -224,7 +237,7 @@ var _ = Describe("The condition Protected", Ordered, ContinueOnFailure, func() {
 
 	It("is True while the policy is in force", protected)
 
-	for _, suffix := range []string{"", "-managed", "-namespaces", "-subjects"} {
+	for _, suffix := range []string{"", "-managed", "-namespaces", "-services", "-subjects"} {
 		It(fmt.Sprintf("notices that the binding %q is deleted, set to Audit, and installed again", suffix), func() {
 			binding := in("", name+suffix, &admissionregistrationv1.ValidatingAdmissionPolicyBinding{})
 			whole := binding.DeepCopy()
@@ -252,6 +265,37 @@ var _ = Describe("The condition Protected", Ordered, ContinueOnFailure, func() {
 		lacking("the admission policy " + name + " is not installed")
 		Create(whole)
 		protected()
+	})
+
+	It("notices that the policy, or a binding, is another one than that of this version", func() {
+		DeferCleanup(func() { Expect(testenv.InstallConfig(Plane)).To(Succeed()) })
+		policy := in("", name, &admissionregistrationv1.ValidatingAdmissionPolicy{})
+		whole := policy.DeepCopy()
+		for _, change := range []func(*admissionregistrationv1.ValidatingAdmissionPolicySpec){
+			func(s *admissionregistrationv1.ValidatingAdmissionPolicySpec) {
+				s.Validations = s.Validations[:len(s.Validations)-1]
+			},
+			func(s *admissionregistrationv1.ValidatingAdmissionPolicySpec) { s.Validations[0].Expression = "true" },
+			func(s *admissionregistrationv1.ValidatingAdmissionPolicySpec) {
+				s.MatchConditions = append(s.MatchConditions, admissionregistrationv1.MatchCondition{Name: "not-me", Expression: "request.userInfo.username != 'me'"})
+			},
+			func(s *admissionregistrationv1.ValidatingAdmissionPolicySpec) {
+				s.MatchConstraints.ExcludeResourceRules = s.MatchConstraints.ResourceRules
+			},
+		} {
+			Change(policy, func(p *admissionregistrationv1.ValidatingAdmissionPolicy) { change(&p.Spec) })
+			differing("the admission policy " + name)
+			Change(policy, func(p *admissionregistrationv1.ValidatingAdmissionPolicy) { p.Spec = *whole.Spec.DeepCopy() })
+			protected()
+		}
+
+		binding := in("", name+"-subjects", &admissionregistrationv1.ValidatingAdmissionPolicyBinding{})
+		Patch(binding, `{"spec":{"matchResources":{"namespaceSelector":{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn","values":["mine"]}]}}}}`)
+		differing("the binding " + name + "-subjects of the admission policy " + name)
+		Expect(testenv.InstallConfig(Plane)).To(Succeed())
+		protected()
+		Patch(binding, `{"spec":{"validationActions":["Deny","Audit"]}}`)
+		Consistently(Condition(n, "Protected")).Should(Equal("True Done"), "it does more than it must")
 	})
 
 	It("is Unknown while the operator may not read the policy", func() {

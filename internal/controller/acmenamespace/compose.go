@@ -30,12 +30,23 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/external/billing"
+	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/tenancy"
 )
 
 // compose makes the Namespace and its guardrails, and then reviews what else the Namespace holds, also when one of them
 // cannot be changed at the moment.
 func (r *run) compose(ctx context.Context) (engine.Outcome, error) {
+	var err error
+	if r.before, err = r.namespace(ctx); err != nil {
+		return engine.Outcome{}, err
+	}
+	if r.mustRecordRetain() {
+		r.Obj.Status.DeletionPolicy = v1alpha1.DeletionRetain
+		return engine.Wait(0, tenancy.ReasonAdopting, fmt.Sprintf("the Namespace %q exists already, so it is retained when this object is deleted, "+
+			"unless spec.deletionPolicy says Delete; that is recorded before it is adopted", r.before.Name)).Due(r.Clock.Now()), nil
+	}
+	r.forgetPods()
 	if err := r.prepare(ctx); err != nil {
 		return engine.Outcome{}, err
 	}
@@ -43,18 +54,25 @@ func (r *run) compose(ctx context.Context) (engine.Outcome, error) {
 	return out, errors.Join(err, r.review(ctx))
 }
 
-// prepare reads the Namespace as it is, and takes what an AcmeNamespace left there: its guardrails must not bind the
-// next one, and its release is to be reported.
+// mustRecordRetain tells whether the Namespace was there before this object, and nobody has said what is to become of it.
+// Its data is not this object's to delete. That goes on record in a write of its own, before the Namespace carries this
+// object's marks: afterwards, and after a crash, it looks like one that this object has made.
+func (r *run) mustRecordRetain() bool {
+	ns, n := r.before, r.Obj
+	found := ns != nil && ns.UID != n.Status.NamespaceUID && (r.grant.Adopts || ns.Labels[names.LabelOwnerUID] != string(n.UID))
+	return found && n.Spec.DeletionPolicy == "" && n.Status.DeletionPolicy != v1alpha1.DeletionRetain
+}
+
+// prepare takes what an AcmeNamespace left in the Namespace: its guardrails must not bind the next one, and its release is
+// to be reported.
 func (r *run) prepare(ctx context.Context) error {
-	ns, err := r.namespace(ctx)
-	if err != nil || ns == nil {
-		return err
+	if r.before == nil {
+		return nil
 	}
-	r.before = ns
 	if err := r.inherit(ctx); err != nil || !r.grant.Adopts {
 		return err
 	}
-	for _, left := range leavable(ns.Name) {
+	for _, left := range leavable(r.before.Name) {
 		err := r.Live.Get(ctx, client.ObjectKeyFromObject(left), left)
 		if err == nil {
 			err = r.Reclaim(ctx, left)

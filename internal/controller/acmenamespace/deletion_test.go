@@ -109,6 +109,42 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 		}
 	})
 
+	It("deletes no namespace that was there before it, until it is told to", func() {
+		staysAfter := func(n *v1alpha1.AcmeNamespace, ns *corev1.Namespace) {
+			GinkgoHelper()
+			Expect(n.Spec.DeletionPolicy).To(BeEmpty())
+			Expect(n.Status.DeletionPolicy).To(Equal(v1alpha1.DeletionRetain))
+			Remove(n)
+			Eventually(Gone(n)).Should(Succeed())
+			Expect(Reload(ns)).To(Succeed())
+			Expect(ns.DeletionTimestamp).To(BeNil())
+		}
+		n := created(team("end-found", prod))
+		ns := namespaceOf(n)
+		staysAfter(n, ns)
+
+		By("one of the same name in dev, which owns again what was retained")
+		again := created(team("end-found"))
+		Eventually(EventsOf(again)).Should(ContainElement(HavePrefix("Normal Adopting: ")))
+		op.Restart()
+		staysAfter(again, ns)
+
+		By("one that adopts it")
+		staysAfter(created(team("end-finder", adopting, inNamespace(ns.Name))), ns)
+
+		By("one that is told to delete it")
+		last := created(team("end-last", adopting, inNamespace(ns.Name)))
+		Change(last, func(n *v1alpha1.AcmeNamespace) { n.Spec.DeletionPolicy = v1alpha1.DeletionDelete })
+		Remove(last)
+		Eventually(Gone(last)).Should(Succeed())
+		Eventually(Gone(ns)).Should(Succeed())
+
+		By("one that makes it: that is its own")
+		own := created(team("end-found"))
+		Expect(own.Status.DeletionPolicy).To(Equal(v1alpha1.DeletionDelete))
+		Expect(EventsOf(own)()).NotTo(ContainElement(HavePrefix("Normal Adopting: ")))
+	})
+
 	It("leaves guardrails that do not bind an AcmeNamespace of the same name and another tier", func() {
 		tier := tierObject("stg", v1alpha1.DeploymentTierSpec{Network: &v1alpha1.NetworkRules{Isolation: v1alpha1.IsolationNone}})
 		Create(tier)

@@ -54,7 +54,8 @@ func releases(all []unreported, namespace string) []billing.Release {
 }
 
 // maxRecorded is how many releases a record may hold. Each takes the loss of an owner without its finalizer while billing
-// is away: a longer record was not written by the operator.
+// is away: a longer record was not written by the operator. It bounds what somebody can invent who may write the Namespace
+// where the guardrail policy is missing; nothing at hand proves a release whose owner is gone.
 const maxRecorded = 20
 
 // recorded are the releases that a Namespace has on record. A record that cannot be read, or is too long, is none.

@@ -59,7 +59,7 @@ var _ = Describe("The guardrail policy", Ordered, ContinueOnFailure, func() {
 			allow("", "resourcequotas", every...), allow("rbac.authorization.k8s.io", "roles", "bind", "escalate"))
 		everything := []rbacv1.PolicyRule{
 			allow("", "namespaces", every...), allow("", "namespaces/status", every...), allow("", "namespaces/finalize", every...),
-			allow("", "configmaps", every...), allow("batch", "jobs", every...), allow("batch", "jobs/status", every...), allow("apps", "replicasets", every...),
+			allow("", "configmaps", every...), allow("", "services", every...), allow("batch", "jobs", every...), allow("batch", "jobs/status", every...), allow("apps", "replicasets", every...),
 			allow("rbac.authorization.k8s.io", "roles", append([]string{"bind", "escalate"}, every...)...),
 			allow("rbac.authorization.k8s.io", "clusterroles", "bind"),
 			allow("rbac.authorization.k8s.io", "rolebindings", every...),
@@ -204,6 +204,36 @@ var _ = Describe("The guardrail policy", Ordered, ContinueOnFailure, func() {
 		Expect(patch(tenant, mine, `{"subjects":[{"kind":"Group","apiGroup":"rbac.authorization.k8s.io","name":"system:unauthenticated"}]}`)).
 			To(forbidden("must not give rights to users or groups that begin with system:"))
 		Expect(tenant.Delete(ctx, mine)).To(Succeed())
+	})
+
+	It("lets nobody take the traffic to an address by a Service", func() {
+		const refused = "must not have externalIPs"
+		service := func(in, name string, ips ...string) *corev1.Service {
+			return &corev1.Service{
+				ObjectMeta: metav1.ObjectMeta{Namespace: in, Name: name},
+				Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}, ExternalIPs: ips},
+			}
+		}
+		Expect(tenant.Create(ctx, service(ns, "taker", "1.1.1.1"))).To(forbidden(refused))
+		plain := service(ns, "plain")
+		Expect(tenant.Create(ctx, plain)).To(Succeed())
+		Expect(patch(tenant, plain, `{"spec":{"externalIPs":["1.1.1.1"]}}`)).To(forbidden(refused))
+		Expect(patch(gitOps, plain, `{"spec":{"externalIPs":["1.1.1.1"]}}`)).To(Succeed(), "whoever may change AcmeNamespaces may do this, too")
+		Expect(patch(tenant, plain, `{"metadata":{"labels":{"a":"b"}}}`)).To(Succeed(), "what it has may stay")
+		Expect(patch(tenant, plain, `{"spec":{"externalIPs":["1.1.1.1","1.0.0.1"]}}`)).To(forbidden(refused))
+		Expect(patch(tenant, plain, `{"spec":{"externalIPs":null}}`)).To(Succeed())
+
+		By("namespaces of no AcmeNamespace, whatever is marked there")
+		elsewhere := service("default", "elsewhere", "1.1.1.1")
+		elsewhere.Labels = managed
+		Expect(Admin.Create(ctx, elsewhere, client.DryRunAll)).To(Succeed())
+		elsewhere.Labels = nil
+		Expect(helper.Create(ctx, elsewhere, client.DryRunAll)).To(Succeed())
+
+		By("a namespace that may have them")
+		Patch(namespaceOf(n), `{"metadata":{"labels":{"tenancy.acme.com/external-ips":"true"}}}`)
+		DeferCleanup(func() { Patch(namespaceOf(n), `{"metadata":{"labels":{"tenancy.acme.com/external-ips":null}}}`) })
+		Eventually(func() error { return tenant.Create(ctx, service(ns, "taker", "1.1.1.1"), client.DryRunAll) }).Should(Succeed())
 	})
 
 	It("is not lifted for those who are not logged in, nor by a name like a controller's", func() {

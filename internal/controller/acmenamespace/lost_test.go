@@ -150,6 +150,7 @@ var _ = Describe("An AcmeNamespace that has lost its finalizer", Ordered, Contin
 		Eventually(func() []string { return ids(told.Of(n)()) }).Should(ConsistOf(string(n.UID)))
 		Eventually(func() map[string]string { return namespaceOf(again).Annotations }).ShouldNot(HaveKey(annotationUnreported))
 		Eventually(Ready(again)).Should(Equal("True Ready"))
+		Expect(again.Status.DeletionPolicy).To(Equal(v1alpha1.DeletionRetain), "it has not made it")
 	})
 
 	It("and comes back only to be deleted, takes nothing along that it never had", func() {
@@ -242,7 +243,7 @@ var _ = Describe("An AcmeNamespace that has lost its finalizer", Ordered, Contin
 
 	// The n-th of the objects loses the operator at its n-th write, and with it the answer of billing if there was one.
 	It("is reported once more at most, whenever the operator is killed", func() {
-		const most = 14
+		const most = 18
 		var former, heirs []*v1alpha1.AcmeNamespace
 		for i := range most {
 			former = append(former, created(team(fmt.Sprintf("lost-kill-%d", i))))
@@ -275,6 +276,7 @@ var _ = Describe("An AcmeNamespace that has lost its finalizer", Ordered, Contin
 			Expect(told.Of(former[i])()[0].ID).To(BeEquivalentTo(former[i].UID))
 			ns := namespaceOf(heir)
 			Expect(ns.Labels).To(HaveKeyWithValue(labelOwnerUID, string(heir.UID)))
+			Expect(heir.Status.DeletionPolicy).To(Equal(v1alpha1.DeletionRetain), "whenever the operator was killed")
 			Eventually(func() map[string]string { return namespaceOf(heir).Annotations }).ShouldNot(HaveKey(annotationUnreported))
 		}
 	})

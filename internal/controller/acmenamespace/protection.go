@@ -19,6 +19,7 @@ package acmenamespace
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -38,14 +39,8 @@ import (
 // policyName is the name of the guardrail policy of config/policy in every installation.
 const policyName = names.Operator + "-guard-rails"
 
-// policyBindings are the bindings of the policy.
-var policyBindings = []string{policyName, policyName + "-managed", policyName + "-namespaces", policyName + "-subjects"}
-
-// installPolicy is how the policy is installed where the operator was not installed with kustomize.
-const installPolicy = "kubectl apply --server-side -k https://github.com/acme/platform-operator/config/tenancy/policy"
-
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingadmissionpolicies,resourceNames=platform-operator-guard-rails,verbs=get
-// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingadmissionpolicybindings,resourceNames=platform-operator-guard-rails;platform-operator-guard-rails-managed;platform-operator-guard-rails-namespaces;platform-operator-guard-rails-subjects,verbs=get
+// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingadmissionpolicybindings,resourceNames=platform-operator-guard-rails;platform-operator-guard-rails-managed;platform-operator-guard-rails-namespaces;platform-operator-guard-rails-services;platform-operator-guard-rails-subjects,verbs=get
 
 // protection knows whether the guardrail policy is in force. It asks the API server when it is first needed, and then from
 // time to time, whatever the number of AcmeNamespaces.
@@ -53,6 +48,8 @@ type protection struct {
 	live, cached client.Reader
 	waker        *engine.Waker
 	interval     time.Duration
+	shipped      guardRails
+	install      string // the command
 
 	mu    sync.Mutex
 	asked bool
@@ -62,19 +59,25 @@ type protection struct {
 // finding is what is known of the policy: in force, lacking something, or not known.
 type finding struct {
 	lacks string
-	err   error
+	// differs: it is there and denies, but not what the one of this version would.
+	differs bool
+	err     error
 }
 
-func (f finding) outcome() engine.Outcome {
+func (p *protection) outcome(f finding) engine.Outcome {
 	switch {
 	case f.err != nil:
 		return engine.Uncertain(0, tenancy.ReasonPolicyUnknown, fmt.Sprintf(
 			"the operator cannot read the admission policy %s, and does not know whether guardrails are protected; "+
 				"it needs the verb get on the policy and its bindings, as in its ClusterRole", policyName))
+	case f.differs:
+		return engine.Lacking(tenancy.ReasonPolicyDiffers, fmt.Sprintf(
+			"%s is not what this version of the operator needs: what protects guardrails and marks from change may be missing; "+
+				"an administrator of the cluster installs it with: %s", f.lacks, p.install))
 	case f.lacks != "":
 		return engine.Lacking(tenancy.ReasonPolicyMissing, fmt.Sprintf(
 			"%s: guardrails are repaired when they are changed, but not protected from change, and marks of the operator can be forged; "+
-				"an administrator of the cluster installs it with: %s", f.lacks, installPolicy))
+				"an administrator of the cluster installs it with: %s", f.lacks, p.install))
 	default:
 		return engine.Done()
 	}
@@ -90,7 +93,8 @@ func (p *protection) find(ctx context.Context) finding {
 	return p.last
 }
 
-// ask reads the policy and its bindings.
+// ask reads the policy and its bindings, and compares them with what this operator is shipped with: a policy of an
+// earlier version protects less.
 func (p *protection) ask(ctx context.Context) finding {
 	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{}
 	if f, found := p.read(ctx, policyName, policy); !found {
@@ -99,7 +103,11 @@ func (p *protection) ask(ctx context.Context) finding {
 	if f := policy.Spec.FailurePolicy; f != nil && *f == admissionregistrationv1.Ignore {
 		return finding{lacks: fmt.Sprintf("the admission policy %s has the failurePolicy Ignore", policyName)}
 	}
-	for _, name := range policyBindings {
+	differs := finding{}
+	if !samePolicy(policy.Spec, p.shipped.policy) {
+		differs = finding{lacks: "the admission policy " + policyName, differs: true}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.shipped.bindings)) {
 		binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{}
 		if f, found := p.read(ctx, name, binding); !found {
 			return f
@@ -107,8 +115,11 @@ func (p *protection) ask(ctx context.Context) finding {
 		if binding.Spec.PolicyName != policyName || !slices.Contains(binding.Spec.ValidationActions, admissionregistrationv1.Deny) {
 			return finding{lacks: fmt.Sprintf("the binding %s of the admission policy %s does not deny", name, policyName)}
 		}
+		if !differs.differs && !sameBinding(binding.Spec, p.shipped.bindings[name]) {
+			differs = finding{lacks: fmt.Sprintf("the binding %s of the admission policy %s", name, policyName), differs: true}
+		}
 	}
-	return finding{}
+	return differs
 }
 
 func (p *protection) read(ctx context.Context, name string, o client.Object) (finding, bool) {
@@ -148,10 +159,10 @@ func (p *protection) Start(ctx context.Context) error {
 		p.mu.Lock()
 		p.last = now
 		p.mu.Unlock()
-		if now.lacks == before.lacks && (now.err == nil) == (before.err == nil) {
+		if now.lacks == before.lacks && now.differs == before.differs && (now.err == nil) == (before.err == nil) {
 			continue
 		}
-		ctrl.LoggerFrom(ctx).Info("The guardrail policy has changed", "protects", now == finding{}, "lacks", now.lacks, "error", now.err)
+		ctrl.LoggerFrom(ctx).Info("The guardrail policy has changed", "protects", now == finding{}, "lacks", now.lacks, "differs", now.differs, "error", now.err)
 		p.wake(ctx)
 	}
 }
@@ -168,7 +179,7 @@ func (p *protection) wake(ctx context.Context) {
 }
 
 var protectedMetric = prometheus.NewDesc("platform_operator_guardrails_protected",
-	"1 while the guardrail policy is in force, 0 while it is missing or does not deny, -1 while that is not known.", nil, nil)
+	"1 while the guardrail policy is in force, 0 while it is missing, differs or does not deny, -1 while that is not known.", nil, nil)
 
 // Describe implements prometheus.Collector.
 func (p *protection) Describe(ch chan<- *prometheus.Desc) { ch <- protectedMetric }
@@ -190,5 +201,5 @@ func (p *protection) Collect(ch chan<- prometheus.Metric) {
 // checkProtected shows whether the guardrail policy is in force. Without it the namespace works, so that Ready does not
 // follow.
 func (r *run) checkProtected(ctx context.Context) (engine.Outcome, error) {
-	return r.protection.find(ctx).outcome(), nil
+	return r.protection.outcome(r.protection.find(ctx)), nil
 }

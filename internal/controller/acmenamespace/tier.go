@@ -21,8 +21,6 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	"github.com/acme/platform-operator/internal/tenancy"
 )
 
@@ -35,18 +33,20 @@ type judged struct {
 }
 
 // judgeTier says what of the namespace violates its tier: it continues to run, and nobody else would say so. Pods are
-// listed when the Pod Security level is new, and for as long as some violate it.
+// listed unless the status has on record that all of them meet the level.
 func (r *run) judgeTier(ctx context.Context) (judged, error) {
 	n, level := r.Obj, r.grant.Tier.PodSecurity
 	said := fmt.Sprintf("the Namespace %q and its guardrails are in place, with the Pod Security level %s", n.Spec.NamespaceName, level)
 	var violations []string
-	if c := meta.FindStatusCondition(n.Status.Conditions, Composed); c == nil || !strings.HasPrefix(c.Message, said+allSecure) {
+	if n.Status.PodSecurity != level {
 		insecure, err := tenancy.InsecurePods(ctx, r.Live, n.Spec.NamespaceName, level)
 		if err != nil {
 			return judged{}, err
 		}
 		if insecure != "" {
 			violations = append(violations, insecure)
+		} else {
+			n.Status.PodSecurity = level
 		}
 	}
 	insecure := len(violations) > 0
@@ -54,10 +54,17 @@ func (r *run) judgeTier(ctx context.Context) (judged, error) {
 		violations = append(violations, tenancy.QuotaExceeded(q.Hard, q.Used)...)
 	}
 	if !insecure {
-		said += allSecure
+		said += ", which all pods meet"
 	}
 	return judged{strings.Join(append([]string{said}, violations...), "; "), len(violations) > 0, insecure}, nil
 }
 
-// allSecure ends what is said of a namespace whose pods all meet its Pod Security level: they need not be looked at again.
-const allSecure = ", which all pods meet"
+// forgetPods drops the record that all pods meet a level, once pods may have come that do not: the level that is wanted is
+// another one, or the Namespace is another one, or enforces another level or none.
+func (r *run) forgetPods() {
+	n, ns := r.Obj, r.before
+	if n.Status.PodSecurity != r.grant.Tier.PodSecurity || ns == nil || ns.UID != n.Status.NamespaceUID ||
+		ns.Labels[podSecurityLabel] != string(n.Status.PodSecurity) {
+		n.Status.PodSecurity = ""
+	}
+}

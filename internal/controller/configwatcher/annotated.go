@@ -33,7 +33,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
-	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
 )
@@ -95,16 +94,12 @@ func (a annotated) run(ctx context.Context, o *metav1.PartialObjectMetadata) (en
 	}
 	exists, ours := err == nil, metav1.IsControlledBy(is, o)
 	text, asks := o.Annotations[names.AnnotationPodSelector]
-	if !asks {
-		if exists && ours {
-			return engine.Done(), a.remove(ctx, is)
-		}
-		return engine.Done(), nil
-	}
 	selector, err := parseSelector(text)
-	switch want := a.desired(o, selector); {
-	case err != nil:
+	if asks && err != nil {
 		a.warn(o, eventInvalidSelector, err.Error())
+	}
+	switch want := a.desired(o, selector); {
+	case !asks || err != nil:
 		if exists && ours {
 			return engine.Done(), a.remove(ctx, is)
 		}
@@ -215,23 +210,4 @@ func parseSelector(text string) (map[string]v1alpha1.LabelValue, error) {
 		out[k] = v1alpha1.LabelValue(v)
 	}
 	return out, nil
-}
-
-// adoptAnnotation takes what version 0.1.0 recorded in an annotation of the object that a ConfigWatcher belongs to as
-// the baseline of its first run. Others can write that annotation: nothing but hashes is taken from it, and nobody
-// without the key can make a hash; an old one restarts the pods once.
-func (r *run) adoptAnnotation(o client.Object) {
-	text, recorded := o.GetAnnotations()[names.AnnotationLegacyStatus]
-	if !recorded || r.req.Status.KeyID != "" || !metav1.IsControlledBy(r.watcher, o) {
-		return
-	}
-	var was struct {
-		UID      types.UID               `json:"uid"`
-		KeyID    string                  `json:"keyID"`
-		Observed []common.ObservedSource `json:"observed"`
-	}
-	if err := json.Unmarshal([]byte(text), &was); err != nil || was.UID != o.GetUID() || len(was.Observed) != 1 {
-		return
-	}
-	r.req.Status.KeyID, r.req.Status.Observed = was.KeyID, was.Observed
 }

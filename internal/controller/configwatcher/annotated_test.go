@@ -20,11 +20,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	"github.com/acme/platform-operator/internal/testenv"
@@ -150,6 +153,78 @@ var _ = Describe("The annotation on a ConfigMap or a Secret", Ordered, func() {
 		Change(cm, func(o *corev1.ConfigMap) { delete(o.Annotations, annotationSelector) })
 		Consistently(func() error { return Reload(theirs) }).Should(Succeed())
 	})
+
+	It("restarts for an object that is deleted and made anew with other content", func() {
+		d := Create(deployment(ns, "d", "webapp"))
+		cm := Create(annotatedMap(ns))
+		Eventually(noted(cm)).Should(Equal("True Ready 0"))
+		anew := func(value string) {
+			was := watcherOf(cm)
+			Expect(Reload(was)).To(Succeed())
+			Remove(cm)
+			next := annotatedMap(ns)
+			next.Data["k"] = value
+			cm = Create(next)
+			Remove(was) // as Kubernetes does, which is not running here
+			Eventually(func() bool {
+				is := watcherOf(cm)
+				return Reload(is) == nil && metav1.IsControlledBy(is, cm)
+			}).Should(BeTrue())
+		}
+		anew("w")
+		Eventually(noted(cm)).Should(Equal("True Ready 1"))
+		Expect(templates(d)()).To(Equal(int64(2)))
+
+		By("making it anew with the same content")
+		anew("w")
+		Eventually(noted(cm)).Should(Equal("True Ready 0"))
+		Expect(templates(d)()).To(Equal(int64(2)))
+
+		By("making it anew while a restart waits")
+		w := watcherOf(cm)
+		Expect(Reload(w)).To(Succeed())
+		Change(w, func(w *v1alpha1.ConfigWatcher) { w.Spec.Restart.Debounce = at(time.Hour) })
+		set(cm, "k", "x")
+		Eventually(noted(cm)).Should(Equal("pending"))
+		anew("x")
+		Eventually(noted(cm)).Should(Equal("True Ready 1"))
+		Expect(templates(d)()).To(Equal(int64(3)))
+
+		By("turning the annotation off, and on with other content, which is a new baseline")
+		Change(cm, func(o *corev1.ConfigMap) { delete(o.Annotations, annotationSelector) })
+		Eventually(noted(cm)).Should(Equal("none"))
+		Change(cm, func(o *corev1.ConfigMap) {
+			o.Annotations = map[string]string{annotationSelector: "app=webapp"}
+			o.Data["k"] = "y"
+		})
+		Eventually(noted(cm)).Should(Equal("True Ready 0"))
+		Expect(templates(d)()).To(Equal(int64(3)))
+	})
+
+	DescribeTable("takes no forged record that no status can hold", func(observed map[string]any) {
+		cm := annotatedMap(ns)
+		Create(cm)
+		Eventually(noted(cm)).Should(Equal("True Ready 0"))
+		w := watcherOf(cm)
+		Expect(Reload(w)).To(Succeed())
+		observed["source"] = "ConfigMap/config"
+		text, err := json.Marshal(map[string]any{"uid": cm.UID, "keyID": w.Status.KeyID, "observed": []any{observed}})
+		Expect(err).NotTo(HaveOccurred())
+		Change(cm, func(o *corev1.ConfigMap) { o.Annotations[annotationStatus] = string(text) })
+		was := w.UID
+		Remove(w)
+		Eventually(func() types.UID {
+			is := watcherOf(cm)
+			Expect(client.IgnoreNotFound(Reload(is))).To(Succeed())
+			return is.UID
+		}).ShouldNot(Or(BeEmpty(), Equal(was)))
+		Eventually(noted(cm)).Should(Equal("True Ready 0"))
+	},
+		Entry("no hash", map[string]any{"hash": ""}),
+		Entry("a long hash", map[string]any{"hash": strings.Repeat("a", 50_000)}),
+		Entry("a long key", map[string]any{"hash": strings.Repeat("a", 32), "keys": map[string]string{strings.Repeat("k", 50_000): strings.Repeat("a", 16)}}),
+		Entry("the long hash of a key", map[string]any{"hash": strings.Repeat("a", 32), "keys": map[string]string{"k": strings.Repeat("a", 50_000)}}),
+	)
 
 	It("trusts nothing that others can write: forged status restarts and removes nothing", func() {
 		p := runningPod(ownedPod(ns, "p", "webapp"))

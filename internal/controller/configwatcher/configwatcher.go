@@ -34,10 +34,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/lru"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/restart"
 )
@@ -113,7 +115,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 		RetryMax:                o.RetryMax,
 		Clock:                   o.Clock,
-	}, kind{mgr.GetClient(), mgr.GetAPIReader(), restarter})
+	}, kind{mgr.GetClient(), mgr.GetAPIReader(), restarter, lru.New(remembered)})
 }
 
 func keysOf(kind v1alpha1.SourceKind) func(*v1alpha1.ConfigWatcher) []client.ObjectKey {
@@ -132,6 +134,7 @@ type kind struct {
 	cache     client.Reader
 	live      client.Reader
 	restarter *restart.Restarter
+	readings  *lru.Cache // by ConfigWatcher
 }
 
 // requestFor is what a ConfigWatcher asks for.
@@ -160,6 +163,7 @@ type run struct {
 
 	missing []string
 	reason  string
+	own     *common.ObservedSource // of the annotated object that the watcher belongs to
 }
 
 // keepUpToDate reads the sources and restarts what has to be restarted.
@@ -176,12 +180,14 @@ func (r *run) keepUpToDate(ctx context.Context) (engine.Outcome, error) {
 		}
 	}
 	restart.Forget(r.req.Status, func(source string) bool { return counts[source] })
+	defer r.remember()
 	return r.restarter.Run(ctx, r.req)
 }
 
-// observe reads a source, unless it still is in the version that a pending restart is for.
+// observe reads a source, unless it still is in the version that is recorded.
 func (r *run) observe(ctx context.Context, key restart.Key, s v1alpha1.Source) error {
-	if r.unchanged(ctx, s) {
+	if o, unchanged := r.recorded(ctx, s); unchanged {
+		r.req.Observed = append(r.req.Observed, o)
 		return nil
 	}
 	content, meta, err := r.read(ctx, s)
@@ -193,8 +199,11 @@ func (r *run) observe(ctx context.Context, key restart.Key, s v1alpha1.Source) e
 	if err != nil {
 		return err
 	}
-	r.adoptAnnotation(meta)
-	o := observe(key, s, content, meta.GetResourceVersion())
+	r.inherit(meta, key)
+	o := observe(key, s, content, meta)
+	if metav1.IsControlledBy(r.watcher, meta) {
+		r.own = new(o.Legacy())
+	}
 	for _, name := range o.Absent {
 		r.reason = "KeyMissing"
 		r.missing = append(r.missing, fmt.Sprintf("%s/%s has no key %s", s.Kind, s.Name, name))
@@ -203,17 +212,19 @@ func (r *run) observe(ctx context.Context, key restart.Key, s v1alpha1.Source) e
 	return nil
 }
 
-// unchanged tells whether a source is still in the version that a pending restart is for. A missing key has to be
-// reported at every run, so that a source of which keys are named is always read.
-func (r *run) unchanged(ctx context.Context, s v1alpha1.Source) bool {
-	version := restart.PendingVersion(r.req.Status, sourceID(s))
-	if version == "" || len(s.Keys) > 0 {
-		return false
+// recorded is what is recorded of a source that is still in the same version. A missing key has to be reported at every
+// run, so that a source of which keys are named is always read; and an annotated object is read once, for its successor.
+func (r *run) recorded(ctx context.Context, s v1alpha1.Source) (restart.Observation, bool) {
+	owner := metav1.GetControllerOf(r.watcher)
+	if _, known := r.last(); len(s.Keys) > 0 || !known && owner != nil && owner.Kind == string(s.Kind) && owner.Name == s.Name {
+		return restart.Observation{}, false
 	}
 	o := &metav1.PartialObjectMetadata{}
 	o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(string(s.Kind)))
-	err := r.cache.Get(ctx, client.ObjectKey{Namespace: r.watcher.Namespace, Name: s.Name}, o)
-	return err == nil && o.ResourceVersion == version
+	if err := r.cache.Get(ctx, client.ObjectKey{Namespace: r.watcher.Namespace, Name: s.Name}, o); err != nil {
+		return restart.Observation{}, false
+	}
+	return restart.Recorded(r.req.Status, sourceID(s), o.ResourceVersion)
 }
 
 // read reads the content of a source from the API server: caches hold metadata only.

@@ -17,10 +17,15 @@ limitations under the License.
 package configwatcher
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	"github.com/acme/platform-operator/internal/restart"
@@ -51,8 +56,10 @@ func contentOf(o *corev1.ConfigMap) map[string][]byte {
 }
 
 // observe makes hashes of what counts of the content of a source.
-func observe(key restart.Key, s v1alpha1.Source, content map[string][]byte, version string) restart.Observation {
-	o := restart.Observation{Source: sourceID(s), Version: version, OnlyKeys: len(s.Keys) > 0}
+func observe(key restart.Key, s v1alpha1.Source, content map[string][]byte, meta metav1.Object) restart.Observation {
+	o := restart.Observation{
+		Source: sourceID(s), Version: meta.GetResourceVersion(), Written: written(meta.GetManagedFields()), OnlyKeys: len(s.Keys) > 0,
+	}
 	if o.OnlyKeys {
 		o.Keys = map[string]restart.Hash{}
 		for _, k := range s.Keys {
@@ -78,4 +85,22 @@ func observe(key restart.Key, s v1alpha1.Source, content map[string][]byte, vers
 		}
 	}
 	return o
+}
+
+// written identifies the last writes of the content: of each manager that has written any, the time of its last write, which
+// may be one of labels. Empty when nothing is known.
+func written(managed []metav1.ManagedFieldsEntry) string {
+	h := sha256.New()
+	known := false
+	for _, m := range managed {
+		if m.FieldsV1 == nil || m.Time == nil || !bytes.Contains(m.FieldsV1.Raw, []byte(`"f:data"`)) && !bytes.Contains(m.FieldsV1.Raw, []byte(`"f:binaryData"`)) {
+			continue
+		}
+		known = true
+		fmt.Fprintf(h, "%q %q %d %q\n", m.Manager, m.Operation, m.Time.Unix(), m.FieldsV1.Raw)
+	}
+	if !known {
+		return ""
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
 }

@@ -23,6 +23,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
@@ -95,6 +96,55 @@ var _ = Describe("A restart that cannot be written down", Ordered, func() {
 		Entry("without a debounce"),
 		Entry("with a debounce", slowly),
 	)
+
+	DescribeTable("counts what changed and changed back while the operator was away", func(settled bool) {
+		cm := Create(configMap(ns, "config", "k", "A"))
+		d := Create(deployment(ns, "d", "web"))
+		w := watching(watcher(ns, "w", "web"))
+		match := saysSettled(w)
+		if settled {
+			match = func(testenv.Write) bool { return false }
+		}
+		fault := op.Wire.Inject(testenv.Fault{Match: match})
+		set(cm, "k", "B")
+		Eventually(templates(d)).Should(Equal(int64(2)))
+		if settled {
+			Eventually(restarts(w)).Should(Equal(int64(1)))
+		}
+		op.Stop()
+		fault.Heal()
+		// Of the time of a write, whole seconds are known.
+		written := cm.ManagedFields[len(cm.ManagedFields)-1].Time.Time
+		set(cm, "k", "A") // and a pod starts
+		Eventually(func() bool {
+			set(cm, "k", "B")
+			return cm.ManagedFields[len(cm.ManagedFields)-1].Time.After(written)
+		}).Should(BeTrue())
+		op.Start()
+		Eventually(restarts(w)).Should(Equal(int64(2)))
+		Expect(templates(d)()).To(Equal(int64(3)))
+		rerun(w)
+		op.Restart()
+		rerun(w)
+		Expect(templates(d)()).To(Equal(int64(3)))
+	},
+		Entry("during the restart", false),
+		Entry("while the workload rolls for the restart", true),
+	)
+
+	It("does not count labels", func() {
+		cm := Create(configMap(ns, "config", "k", "A"))
+		d := Create(deployment(ns, "d", "web"))
+		w := watching(watcher(ns, "w", "web"))
+		set(cm, "k", "B")
+		Eventually(restarts(w)).Should(Equal(int64(1)))
+		op.Stop()
+		Expect(Admin.Patch(ctx, cm, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`)), client.FieldOwner("labeler"))).To(Succeed())
+		op.Start()
+		rerun(w)
+		Expect(restarts(w)()).To(Equal(int64(1)))
+		Expect(templates(d)()).To(Equal(int64(2)))
+	})
 
 	It("is not dropped when another watcher has restarted the workload meanwhile", func() {
 		cm, other := Create(configMap(ns, "config", "k", "A")), Create(configMap(ns, "other", "k", "v"))

@@ -246,7 +246,7 @@ func (r *run) startJob(ctx context.Context, st start) (made bool, out engine.Out
 	switch {
 	case apierrors.IsInvalid(err):
 		return false, engine.BlockFor(recheck, ReasonJobRefused, err.Error()), nil
-	case err == nil && byHand && out.Reason() == reasonNameTaken:
+	case err == nil && byHand && out.Reason() == engine.ReasonNameTaken:
 		r.view.taken = append(r.view.taken, st.request)
 		return false, out, nameTaken{fmt.Errorf("the name %s is taken", st.job)}
 	case err != nil || !made:
@@ -259,9 +259,6 @@ func (r *run) startJob(ctx context.Context, st start) (made bool, out engine.Out
 	}
 	return true, out, nil
 }
-
-// reasonNameTaken is the engine's, for a Job of somebody else that has the wanted name.
-const reasonNameTaken = "NameTaken"
 
 // record brings the status up to date with a decision, and reports what is new.
 func (r *run) record(ctx context.Context, d decision) error {

@@ -18,7 +18,6 @@ package rebootpolicy
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -47,21 +46,14 @@ const (
 type question struct {
 	source sqldb.Source
 	watch  sqldb.Watch
-	// seal makes a keyed hash of a value.
-	seal func([]byte) restart.Hash
+	// seal makes a keyed hash of a list of parts.
+	seal func(parts ...[]byte) restart.Hash
 }
 
 // mark tells questions, and the keys of their hashes, apart.
 func (q question) mark() restart.Hash {
-	s, w := q.source, q.watch
-	var all []byte
-	for _, part := range []string{
-		s.Namespace, string(s.Type), s.Host, fmt.Sprint(s.Port), s.Database, s.User, s.Password, fmt.Sprint(s.TLS.Disabled), s.TLS.CA,
-		s.TLS.ServerName, w.Table, w.Column, w.Where, w.Query,
-	} {
-		all = append(binary.BigEndian.AppendUint64(all, uint64(len(part))), part...)
-	}
-	return q.seal(all)
+	w := q.watch
+	return q.seal(append(q.source.Parts(), []byte(w.Table), []byte(w.Column), []byte(w.Where), []byte(w.Query))...)
 }
 
 // answer is what it said: of the value there is a keyed hash only.

@@ -52,7 +52,7 @@ func pollerOf(r reader, c clock.PassiveClock) *poller {
 	return p
 }
 
-func seal(b []byte) restart.Hash { return restart.KeyOf([]byte("a key"), "uid").Hash(b) }
+func seal(parts ...[]byte) restart.Hash { return restart.KeyOf([]byte("a key"), "uid").Hash(parts...) }
 
 func questionOf(s sqldb.Source) question { return question{source: s, seal: seal} }
 

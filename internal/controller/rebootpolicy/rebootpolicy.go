@@ -194,7 +194,7 @@ func (r *run) poll(ctx context.Context) (engine.Outcome, error) {
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	q := question{source: source, watch: watchOf(r.Obj), seal: func(b []byte) restart.Hash { return key.Hash(b) }}
+	q := question{source: source, watch: watchOf(r.Obj), seal: key.Hash}
 	var next time.Duration
 	r.answer, next = r.poller.ask(client.ObjectKeyFromObject(r.Obj), r.Obj.UID, q, r.Obj.EffectiveInterval())
 	out := engine.DoneUntil(next)

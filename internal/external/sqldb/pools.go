@@ -223,11 +223,8 @@ func (p *Pools) release(one *pool) {
 // key is different for different sources, and does not give the password away.
 func (s Source) key() [sha256.Size]byte {
 	var all []byte
-	for _, part := range []string{
-		s.Namespace, string(s.Type), s.Host, fmt.Sprint(s.Port), s.Database, s.User, s.Password, fmt.Sprint(s.TLS.Disabled), s.TLS.CA, s.TLS.ServerName,
-	} {
-		all = binary.BigEndian.AppendUint64(all, uint64(len(part)))
-		all = append(all, part...)
+	for _, part := range s.Parts() {
+		all = append(binary.BigEndian.AppendUint64(all, uint64(len(part))), part...)
 	}
 	return sha256.Sum256(all)
 }

@@ -23,6 +23,7 @@ package sqldb
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"time"
 )
 
@@ -49,6 +50,14 @@ type Source struct {
 	User      string
 	Password  string
 	TLS       TLS
+}
+
+// Parts are all that tells sources apart, the password among them.
+func (s Source) Parts() [][]byte {
+	return [][]byte{
+		[]byte(s.Namespace), []byte(s.Type), []byte(s.Host), fmt.Append(nil, s.Port), []byte(s.Database), []byte(s.User), []byte(s.Password),
+		fmt.Append(nil, s.TLS.Disabled), []byte(s.TLS.CA), []byte(s.TLS.ServerName),
+	}
 }
 
 // TLS says how connections are encrypted. The zero value verifies the server's certificate and name with the system's

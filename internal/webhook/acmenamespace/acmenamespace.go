@@ -139,6 +139,7 @@ var fields = map[string]*field.Path{
 	tenancy.ReasonLabelReserved: field.NewPath("spec", "labels"),
 	tenancy.ReasonTierInvalid:   field.NewPath("spec", "deploymentTier"),
 	tenancy.ReasonQuotaInvalid:  field.NewPath("spec", "quota"),
+	tenancy.ReasonAdminReserved: field.NewPath("spec"),
 	tenancy.ReasonUnknownUser:   field.NewPath("spec", "adminUsername"),
 }
 

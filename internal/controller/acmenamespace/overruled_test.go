@@ -1,0 +1,57 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+	http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+package acmenamespace_test
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/acme/platform-operator/internal/engine"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
+)
+
+var _ = Describe("A guardrail that admission of the cluster overrules", func() {
+	It("is named, with the field, and the namespace is not ready", func() {
+		release := Overrule("", "namespaces", "object.metadata.name in ['app-overruled', 'overruled-probe']",
+			`[JSONPatch{op: "add", path: "/metadata/labels/pod-security.kubernetes.io~1enforce", value: "privileged"}]`,
+			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "overruled-probe", Labels: map[string]string{"a": "b"}}})
+		StartOperator()
+		n := Create(team("overruled"))
+		Eventually(Ready(n)).Should(Equal("False ChildOverruled"))
+		Expect(Condition(n, engine.Stalled)()).To(Equal("True ChildOverruled"))
+		Expect(Message(n, "Composed")).To(ContainSubstring("Namespace app-overruled is not as it was sent"))
+		Expect(Message(n, "Composed")).To(ContainSubstring("overrules metadata.labels[pod-security.kubernetes.io/enforce]. "))
+		Expect(bindingOf(n).Subjects).To(HaveLen(1), "the others are made")
+
+		release()
+		Annotate(namespaceOf(n), "by", "somebody else")
+		AwaitReady(n)
+		Expect(namespaceOf(n).Labels).To(HaveKeyWithValue("pod-security.kubernetes.io/enforce", "baseline"))
+	})
+
+	It("is named when it is a rule of the Role", func() {
+		Overrule("rbac.authorization.k8s.io", "roles", "object.metadata.name == 'namespace-admin' && object.metadata.namespace in ['app-extended', 'default']",
+			`[JSONPatch{op: "replace", path: "/rules/0/verbs/0", value: "*"}]`,
+			&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "namespace-admin"}, Rules: []rbacv1.PolicyRule{allow("", "pods", "get")}})
+		StartOperator()
+		n := Create(team("extended"))
+		Eventually(Ready(n)).Should(Equal("False ChildOverruled"))
+		Expect(Message(n, "Composed")).To(And(ContainSubstring("Role app-extended/namespace-admin is not as it was sent"), ContainSubstring("overrules rules[0].verbs[0]. ")))
+	})
+})

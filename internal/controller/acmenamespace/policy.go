@@ -1,0 +1,128 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package acmenamespace
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/acme/platform-operator/internal/names"
+)
+
+// guardRails is the guardrail policy with its bindings, by name, as a cluster should have them.
+type guardRails struct {
+	policy   admissionregistrationv1.ValidatingAdmissionPolicySpec
+	bindings map[string]admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec
+}
+
+// installPolicy is the command that installs the policy of a version of the operator.
+func installPolicy(version string) string {
+	const address = "https://github.com/acme/platform-operator//config/tenancy/policy"
+	if !strings.HasPrefix(version, "v") {
+		return fmt.Sprintf("kubectl apply --server-side -k '%s'", address)
+	}
+	return fmt.Sprintf("kubectl apply --server-side -k '%s?ref=%s'", address, version)
+}
+
+// readPolicy reads the policy from YAML, and names it as every installation does.
+func readPolicy(text []byte) (guardRails, error) {
+	const prefix = names.Operator + "-"
+	g := guardRails{bindings: map[string]admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{}}
+	for d := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096); ; {
+		var u map[string]any
+		err := d.Decode(&u)
+		switch {
+		case errors.Is(err, io.EOF):
+			return g, nil
+		case err != nil:
+			return g, err
+		}
+		if u["kind"] == "ValidatingAdmissionPolicy" {
+			policy := &admissionregistrationv1.ValidatingAdmissionPolicy{}
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u, policy); err != nil {
+				return g, err
+			}
+			g.policy = policy.Spec
+			continue
+		}
+		binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u, binding); err != nil {
+			return g, err
+		}
+		binding.Spec.PolicyName = prefix + binding.Spec.PolicyName
+		g.bindings[prefix+binding.Name] = binding.Spec
+	}
+}
+
+// samePolicy tells whether two specs mean the same: the API server fills in defaults.
+func samePolicy(a, b admissionregistrationv1.ValidatingAdmissionPolicySpec) bool {
+	defaulted := func(s admissionregistrationv1.ValidatingAdmissionPolicySpec) *admissionregistrationv1.ValidatingAdmissionPolicySpec {
+		out := s.DeepCopy()
+		if out.FailurePolicy == nil {
+			out.FailurePolicy = new(admissionregistrationv1.Fail)
+		}
+		defaultMatch(out.MatchConstraints)
+		return out
+	}
+	return equality.Semantic.DeepEqual(defaulted(a), defaulted(b))
+}
+
+// sameBinding is samePolicy for bindings. One that denies may do more than that.
+func sameBinding(a, b admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec) bool {
+	defaulted := func(s admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec) *admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec {
+		out := s.DeepCopy()
+		if slices.Contains(out.ValidationActions, admissionregistrationv1.Deny) {
+			out.ValidationActions = []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny}
+		}
+		defaultMatch(out.MatchResources)
+		return out
+	}
+	return equality.Semantic.DeepEqual(defaulted(a), defaulted(b))
+}
+
+// defaultMatch fills in what the API server does.
+func defaultMatch(m *admissionregistrationv1.MatchResources) {
+	if m == nil {
+		return
+	}
+	if m.MatchPolicy == nil {
+		m.MatchPolicy = new(admissionregistrationv1.Equivalent)
+	}
+	if m.NamespaceSelector == nil {
+		m.NamespaceSelector = &metav1.LabelSelector{}
+	}
+	if m.ObjectSelector == nil {
+		m.ObjectSelector = &metav1.LabelSelector{}
+	}
+	for _, rules := range [][]admissionregistrationv1.NamedRuleWithOperations{m.ResourceRules, m.ExcludeResourceRules} {
+		for i := range rules {
+			if rules[i].Scope == nil {
+				rules[i].Scope = new(admissionregistrationv1.AllScopes)
+			}
+		}
+	}
+}

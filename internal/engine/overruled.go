@@ -1,0 +1,200 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/acme/platform-operator/internal/names"
+)
+
+// Admission of the cluster may change a child on its way in: the API server then stores, under our field manager, something
+// else than what was sent. So every answer to an apply is compared with what was sent.
+
+// sending is a child on its way to the API server, and the answer to it. The answer is kept apart from what was sent: decoded
+// over it, it would hide what is missing.
+type sending struct {
+	intent
+
+	uid     types.UID
+	version string
+
+	answer client.Object
+	// ResourceVersion is that of the answer: the client that waits for the cache looks for a field of this name.
+	ResourceVersion *string
+}
+
+// MarshalJSON is what is sent.
+func (s *sending) MarshalJSON() ([]byte, error) {
+	body, err := runtime.DefaultUnstructuredConverter.ToUnstructured(s.intent)
+	if err != nil {
+		return nil, err
+	}
+	for field, value := range map[string]string{"uid": string(s.uid), "resourceVersion": s.version} {
+		if value == "" {
+			continue
+		}
+		if err := unstructured.SetNestedField(body, value, "metadata", field); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(body)
+}
+
+// UnmarshalJSON takes in the answer.
+func (s *sending) UnmarshalJSON(body []byte) error {
+	if err := json.Unmarshal(body, s.answer); err != nil {
+		return err
+	}
+	s.ResourceVersion = new(s.answer.GetResourceVersion())
+	return nil
+}
+
+// differing are the fields of ours in which a live object is not as wanted.
+func (s Scope[T]) differing(c Child, live client.Object, what identity) ([]string, error) {
+	extracted, err := c.extract(live, names.FieldManager(s.runner.Name))
+	if err != nil {
+		return nil, fmt.Errorf("reading the owned fields of %s: %w", what, err)
+	}
+	return differences("", reflect.ValueOf(extracted), reflect.ValueOf(c.intent)), nil
+}
+
+// differences are the paths of the fields in which two apply configurations differ. Quantities are equal when their amounts
+// are; an empty string is equal to none, since the API's types leave it out.
+func differences(path string, a, b reflect.Value) []string {
+	if equality.Semantic.DeepEqual(a.Interface(), b.Interface()) {
+		return nil
+	}
+	switch {
+	case a.Kind() == reflect.Pointer && !a.IsNil() && !b.IsNil():
+		return differences(path, a.Elem(), b.Elem())
+	case a.Kind() == reflect.Pointer && isEmptyString(a) && isEmptyString(b):
+		return nil
+	case a.Kind() == reflect.Map:
+		return differencesOfMaps(path, a, b)
+	case a.Kind() == reflect.Slice && a.Len() == b.Len():
+		var all []string
+		for i := range a.Len() {
+			all = append(all, differences(fmt.Sprintf("%s[%d]", path, i), a.Index(i), b.Index(i))...)
+		}
+		return all
+	case a.Kind() == reflect.Struct && strings.HasSuffix(a.Type().Name(), "ApplyConfiguration"):
+		return differencesOfStructs(path, a, b)
+	default: // quantities and the like are structs, too
+		return []string{path}
+	}
+}
+
+// isEmptyString tells whether a pointer is nil or points to an empty string.
+func isEmptyString(p reflect.Value) bool {
+	return p.IsNil() || p.Elem().Kind() == reflect.String && p.Elem().Len() == 0
+}
+
+func differencesOfMaps(path string, a, b reflect.Value) []string {
+	keys := map[string]reflect.Value{}
+	for _, k := range slices.Concat(a.MapKeys(), b.MapKeys()) {
+		keys[k.String()] = k
+	}
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(keys)) {
+		at, x, y := fmt.Sprintf("%s[%s]", path, name), a.MapIndex(keys[name]), b.MapIndex(keys[name])
+		if !x.IsValid() || !y.IsValid() {
+			all = append(all, at)
+			continue
+		}
+		all = append(all, differences(at, x, y)...)
+	}
+	return all
+}
+
+func differencesOfStructs(path string, a, b reflect.Value) []string {
+	var all []string
+	for i := range a.NumField() {
+		at := path
+		if name, _, _ := strings.Cut(a.Type().Field(i).Tag.Get("json"), ","); name != "" {
+			at = strings.TrimPrefix(path+"."+name, ".")
+		}
+		all = append(all, differences(at, a.Field(i), b.Field(i))...)
+	}
+	return all
+}
+
+// maxOverruled is how many fields a message names.
+const maxOverruled = 5
+
+// overruled is the outcome for a child that admission does not let be as wanted.
+func overruled(what identity, fields []string) Outcome {
+	named := strings.Join(fields[:min(len(fields), maxOverruled)], ", ")
+	if more := len(fields) - maxOverruled; more > 0 {
+		named += fmt.Sprintf(" and %d more", more)
+	}
+	return BlockFor(nameTakenRecheck, "ChildOverruled", fmt.Sprintf(
+		"%s is not as it was sent: an admission plugin of the cluster (a mutating webhook or policy) overrules %s. "+
+			"Have it leave objects alone that carry the label %s: %s", what, named, names.LabelManagedBy, names.Operator))
+}
+
+// overrulings remember which children were overruled, so that one that is still as the API server answered is sent again
+// from time to time, and not whenever it is looked at: each time something else may be made of it, which is an event.
+type overrulings struct {
+	mu  sync.Mutex
+	all map[types.UID]overruling
+}
+
+// overruling is what became of one child when it was sent last.
+type overruling struct {
+	intent  intent
+	version string
+	at      time.Time
+	outcome Outcome
+}
+
+// overrulingsKept is how long an overruling is kept whose child nobody looks at any more.
+const overrulingsKept = time.Hour
+
+// still gives the outcome of the last time for a child that has not changed since, and need not be sent again yet.
+func (o *overrulings) still(c Child, live client.Object, now time.Time) (Outcome, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	last, found := o.all[live.GetUID()]
+	return last.outcome, found && now.Sub(last.at) < nameTakenRecheck && last.version == live.GetResourceVersion() &&
+		equality.Semantic.DeepEqual(last.intent, c.intent)
+}
+
+// note remembers that a child was overruled.
+func (o *overrulings) note(c Child, answer client.Object, now time.Time, outcome Outcome) Outcome {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	maps.DeleteFunc(o.all, func(_ types.UID, each overruling) bool { return now.Sub(each.at) > overrulingsKept })
+	if o.all == nil {
+		o.all = map[types.UID]overruling{}
+	}
+	o.all[answer.GetUID()] = overruling{c.intent, answer.GetResourceVersion(), now, outcome}
+	return outcome
+}

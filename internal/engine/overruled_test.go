@@ -1,0 +1,111 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+	http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+package engine_test
+
+import (
+	"fmt"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/acme/platform-operator/internal/engine"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
+)
+
+var _ = Describe("A child that admission overrules", func() {
+	var (
+		w       *Widget
+		now     *clocktesting.FakePassiveClock
+		cfg     engine.Config[*Widget]
+		release func()
+	)
+	BeforeEach(func() {
+		w = widget()
+		now = clocktesting.NewFakePassiveClock(time.Now())
+		cfg = engine.Config[*Widget]{Owns: owned, Keeps: kept, Clock: now}
+	})
+	// overrule has admission change quotas of the spec's namespace.
+	overrule := func(change string) {
+		GinkgoHelper()
+		probe := quotaAt(w.Namespace, "probe")
+		probe.Labels = map[string]string{"platform.acme.com/owner-uid": "x"}
+		probe.Spec.Hard = corev1.ResourceList{"pods": resource.MustParse("1")}
+		release = Overrule("", "resourcequotas", fmt.Sprintf("object.metadata.namespace == '%s'", w.Namespace), change, probe)
+	}
+	// look has the object run once more.
+	look := func(kind *recipe[*Widget]) {
+		GinkgoHelper()
+		Poke(w)
+		settledRuns(kind.looks)
+	}
+
+	It("is named with its field, stops none of the others, and is sent again when it is time", func() {
+		overrule(`[JSONPatch{op: "replace", path: "/spec/hard/pods", value: "7"}]`)
+		kind := composing(quota(w.Namespace, "q", "pods", "3", "requests.cpu", "1000m"), role(w.Namespace, "other", "get"))
+		r := start(widgets(kind, cfg))
+		Eventually(Ready(w)).Should(Equal("False ChildOverruled"))
+		Expect(Condition(w, engine.Stalled)()).To(Equal("True ChildOverruled"))
+		Expect(Message(w, "Composed")).To(Equal("ResourceQuota " + w.Namespace + "/q is not as it was sent: an admission plugin of the cluster " +
+			"(a mutating webhook or policy) overrules spec.hard[pods]. " +
+			"Have it leave objects alone that carry the label app.kubernetes.io/managed-by: platform-operator"))
+		Expect(verbs(w.Namespace, "other")()).To(Equal([]string{"get"}))
+
+		for range 3 {
+			look(kind)
+		}
+		Expect(r.Writing("APPLY resourcequotas")).To(HaveLen(1), "it is as the API server answered")
+		release()
+		look(kind)
+		Expect(Ready(w)()).To(Equal("False ChildOverruled"))
+		now.SetTime(now.Now().Add(time.Minute))
+		Poke(w)
+		AwaitReady(w)
+		Expect(hard(w.Namespace, "q", "pods")()).To(Equal("3"))
+		Expect(r.Writing("APPLY resourcequotas")).To(HaveLen(2))
+	})
+
+	It("is sent again at once when something else is wanted, or somebody else has changed it", func() {
+		overrule(`[JSONPatch{op: "replace", path: "/spec/hard/pods", value: "7"}]`)
+		kind := composing(quota(w.Namespace, "q", "pods", "3"))
+		r := start(widgets(kind, cfg))
+		Eventually(Ready(w)).Should(Equal("False ChildOverruled"))
+		Annotate(liveQuota(w.Namespace, "q"), "theirs", "yes")
+		Eventually(r.Writing).WithArguments("APPLY").Should(HaveLen(2))
+		kind.set(quota(w.Namespace, "q", "pods", "7"))
+		Poke(w)
+		AwaitReady(w)
+	})
+
+	It("is no loop, even if something else is made of it each time", func() {
+		overrule(`[JSONPatch{op: "replace", path: "/spec/hard/pods", value: oldObject == null ? "7" : oldObject.metadata.resourceVersion}]`)
+		kind := composing(quota(w.Namespace, "q", "pods", "3"))
+		r := start(widgets(kind, cfg))
+		Eventually(Ready(w)).Should(Equal("False ChildOverruled"))
+		settledRuns(kind.looks)
+		Expect(len(r.Writing("APPLY"))).To(BeNumerically("<=", 2))
+	})
+
+	It("is seen by what is missing as well, also where the cache does not show it any more", func() {
+		overrule(`[JSONPatch{op: "remove", path: "/metadata/labels/platform.acme.com~1owner-uid"}]`)
+		start(widgets(composing(quota(w.Namespace, "q", "pods", "3")), cfg), selectMarked)
+		Eventually(Ready(w)).Should(Equal("False ChildOverruled"))
+		Expect(Message(w, "Composed")).To(ContainSubstring("overrules metadata.labels[platform.acme.com/owner-uid]. "))
+	})
+})

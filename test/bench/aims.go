@@ -1,0 +1,100 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// aim is one figure: what is aimed at, and what was found.
+type aim struct {
+	Name string  `json:"name"`
+	Most float64 `json:"most"`
+	Got  float64 `json:"got"`
+	OK   bool    `json:"ok"`
+	// Enforced says that the bench fails when the figure is too high. Only what load does not move is enforced: what can be
+	// counted, growth of memory, ratios of processor time. Times never are.
+	Enforced bool `json:"enforced"`
+	// Ceiling is enforced instead of an aim that is not reached yet: the most that was measured. It goes down
+	// with what is measured, and away when the aim is reached.
+	Ceiling float64 `json:"ceiling,omitempty"`
+}
+
+// limit is the most with which the bench ends well.
+func (a aim) limit() float64 { return max(a.Most, a.Ceiling) }
+
+// exceeded tells whether an enforced figure is too high. One that is no number is.
+func (a aim) exceeded() bool { return a.Enforced && !(a.Got <= a.limit()) }
+
+// judged compares what was found with the aims.
+func judged(aims ...aim) []aim {
+	for i := range aims {
+		aims[i].OK = aims[i].Got <= aims[i].Most
+	}
+	return aims
+}
+
+// printAims writes what was aimed at, what was found, and what that means.
+func printAims(out io.Writer, aims []aim) {
+	table(out, 0, func(row func(string, ...any)) {
+		row("  \tfigure\tfound\taim\tenforced")
+		for _, a := range aims {
+			verdict, enforced := "met", "no"
+			if !a.OK {
+				verdict = "MISSED"
+			}
+			if a.Enforced {
+				enforced = fmt.Sprintf("at most %g", a.limit())
+			}
+			if a.exceeded() {
+				verdict, enforced = "FAILED", enforced+": EXCEEDED"
+			}
+			row("  %s\t%s\t%.3g\t%.3g\t%s", verdict, a.Name, a.Got, a.Most, enforced)
+		}
+	})
+}
+
+// aims are those of everything that was measured.
+func (r *report) aims() []aim {
+	var all []aim
+	for _, b := range r.Benchmarks {
+		all = append(all, b.Aims...)
+	}
+	if r.Watchers != nil {
+		all = append(all, r.Watchers.Aims...)
+	}
+	if r.CronTabs != nil {
+		all = append(all, r.CronTabs.Aims...)
+	}
+	return all
+}
+
+// verdict is an error when an enforced figure is too high; if strict, also when any aim is missed.
+func (r *report) verdict(strict bool) error {
+	var names []string
+	missed := slices.DeleteFunc(r.aims(), func(a aim) bool { return !a.exceeded() && (a.OK || !strict) })
+	for _, a := range missed {
+		names = append(names, fmt.Sprintf("%s (%.3g)", a.Name, a.Got))
+	}
+	if len(names) > 0 {
+		return fmt.Errorf("too high: %s", strings.Join(names, "; "))
+	}
+	return nil
+}
