@@ -66,6 +66,9 @@ func mutate(ctx context.Context, root string, out io.Writer, jobs int, selects f
 		return err
 	}
 	all = slices.DeleteFunc(all, func(m mutation) bool { return !selects(m) })
+	if len(all) == 0 {
+		return errors.New("no mutation is selected")
+	}
 	tmp, err := os.MkdirTemp("", "mutate")
 	if err != nil {
 		return err
@@ -74,7 +77,7 @@ func mutate(ctx context.Context, root string, out io.Writer, jobs int, selects f
 	r := runner{root, tmp}
 
 	tests := unmutated(all)
-	_, _ = fmt.Fprintf(out, "running the tests of %d packages without any mutation\n", len(tests))
+	fmt.Fprintf(out, "running the tests of %d packages without any mutation\n", len(tests))
 	broken := errors.Join(r.each(ctx, tests, jobs, func(m mutation, killer string, err error, _ time.Duration) error {
 		switch {
 		case errors.Is(err, errSurvived):
@@ -92,7 +95,7 @@ func mutate(ctx context.Context, root string, out io.Writer, jobs int, selects f
 	if lives := r.each(ctx, all, jobs, p.report); len(lives) > 0 {
 		return fmt.Errorf("%d of %d mutations were not killed:\n%w", len(lives), len(all), errors.Join(lives...))
 	}
-	_, _ = fmt.Fprintf(out, "all %d mutations were killed in %s\n", len(all), time.Since(p.began).Round(time.Second))
+	fmt.Fprintf(out, "all %d mutations were killed in %s\n", len(all), time.Since(p.began).Round(time.Second))
 	return nil
 }
 
@@ -163,7 +166,7 @@ func (p *progress) report(m mutation, killer string, err error, took time.Durati
 	}
 	p.done++
 	left := time.Since(p.began) / time.Duration(p.done) * time.Duration(p.all-p.done)
-	_, _ = fmt.Fprintf(p.out, "[%d/%d, %s left] %-8s %3.0f s  %s (%s)\n",
+	fmt.Fprintf(p.out, "[%d/%d, %s left] %-8s %3.0f s  %s (%s)\n",
 		p.done, p.all, left.Round(time.Second), verdict, took.Seconds(), m.breaks, killer)
 	if err != nil {
 		return fmt.Errorf("%s: %w", m.breaks, err)

@@ -132,7 +132,7 @@ func test(ctx context.Context, m mutation, source, overlay, folder, binary strin
 
 // command is one that is interrupted, so that it cleans up, when ctx ends.
 func command(ctx context.Context, folder, name string, args ...string) *exec.Cmd {
-	c := exec.CommandContext(ctx, name, args...) //nolint:gosec // That is what it is for.
+	c := exec.CommandContext(ctx, name, args...)
 	c.Dir = folder
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 	c.WaitDelay = time.Minute
