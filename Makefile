@@ -182,11 +182,12 @@ e2e: $(BUNDLE_TOOLS) ## Install, use, upgrade and remove the operator with OLM o
 
 .PHONY: demo
 demo: ## Bring up a cluster with the operator and samples, and show what to try
-	go run ./hack/demo up $(ARGS)
+	@[ -x bin/kubectl ] || echo "building the demo's own program first, which takes about a minute; then it says what comes"
+	@CGO_ENABLED=0 go run ./hack/demo up $(ARGS)
 
 .PHONY: demo-down
 demo-down: ## Remove all that demo made
-	go run ./hack/demo down $(ARGS)
+	@CGO_ENABLED=0 go run ./hack/demo down $(ARGS)
 
 .PHONY: cluster-up
 cluster-up: ## Start the local Kubernetes cluster

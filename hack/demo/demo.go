@@ -17,169 +17,154 @@ limitations under the License.
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"golang.org/x/term"
 
-	tenancyv1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/hack/cluster/binaries"
 	"github.com/acme/platform-operator/hack/cluster/files"
 	"github.com/acme/platform-operator/hack/cluster/localcluster"
 )
 
-// logLines is how much of a log is shown after a failure.
-const logLines = 20
+const (
+	timeout     = 2 * time.Minute // for each component, and for all else that is waited for
+	kubectlWait = "--timeout=2m"
+)
 
-// demo is what every command knows.
+// demo is one run of a command.
 type demo struct {
-	console
-	name    string
+	in      io.Reader
+	out     io.Writer
+	name    string // of the local cluster
+	context bool   // the cluster is that of the current context
+	yes     bool
 	root    string // the repository
-	timeout time.Duration
-}
+	doing   string // for the reader of an error; empty before anything is done
 
-func newDemo(name string, timeout time.Duration, c console) (*demo, error) {
-	root, err := repository()
-	return &demo{console: c, name: name, root: root, timeout: timeout}, err
-}
-
-// repository finds the repository that holds the working folder.
-func repository() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", fmt.Errorf("finding the repository: %w", err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "config", "install")); err == nil {
-			return dir, nil
-		}
-		if dir == filepath.Dir(dir) {
-			return "", errors.New("finding the repository: run this inside it")
-		}
-		dir = filepath.Dir(dir)
-	}
-}
-
-func (d *demo) stateDir() string { return filepath.Join(d.root, ".cluster") }
-func (d *demo) binDir() string   { return filepath.Join(d.root, "bin") }
-
-// path is the absolute path of a file of the demo.
-func (d *demo) path(elem ...string) string {
-	return filepath.Join(append([]string{d.stateDir(), d.name}, elem...)...)
-}
-
-// short is a path as a person in the working folder would write it.
-func short(path string) string {
-	if dir, err := os.Getwd(); err == nil {
-		if rel, err := filepath.Rel(dir, path); err == nil {
-			return rel
-		}
-	}
-	return path
-}
-
-// command is what a person types for a command of this program.
-func (d *demo) command(name string) string {
-	switch {
-	case d.name != "demo":
-		return "go run ./hack/demo " + name + " --name " + d.name
-	case name == "up":
-		return "make demo"
-	default:
-		return "make demo-" + name
-	}
-}
-
-// session is one up at work.
-type session struct {
-	*demo
-	cluster *localcluster.Cluster
-	config  *rest.Config // the administrator's
-	admin   client.Client
-	unlock  func()
-	samples []*sample
+	cluster *localcluster.Cluster // nil with context
 	ports   ports
 }
 
-// up does what is missing, in an order in which each step can rely on the one before. All steps can be
-// repeated, so that an up that was interrupted is taken on by the next one.
-func (d *demo) up(ctx context.Context) error {
-	s := &session{demo: d, unlock: func() {}}
-	defer func() { s.unlock() }()
-	for _, step := range []struct {
-		doing string
-		log   string // tells more when the step fails
-		run   func(context.Context) error
-	}{
-		{"starting the cluster", "", s.startCluster},
-		{"installing CRDs, roles and policies", "", s.install},
-		{"building the operator", "", s.buildOperator},
-		{"starting the operator", d.logPath(), s.startOperator},
-		{"installing the webhooks", d.logPath(), s.installWebhooks},
-		{"applying the samples", d.logPath(), s.applySamples},
-		{"changing what the samples watch", d.logPath(), s.act},
-		{"looking at what exists now", d.logPath(), s.report},
-	} {
-		if err := step.run(ctx); err != nil {
-			return &failure{demo: d, doing: step.doing, err: err, log: step.log, interrupted: ctx.Err() != nil}
+// open checks the flags and finds the repository that holds the working folder.
+func (d *demo) open() error {
+	if d.context && d.name != "demo" {
+		return errors.New("--name is of a local cluster; leave it out with --current-context")
+	}
+	dir, err := os.Getwd()
+	for ; err == nil; dir = filepath.Dir(dir) {
+		if _, missing := os.Stat(filepath.Join(dir, "config", "install")); missing == nil {
+			d.root = dir
+			return nil
+		}
+		if dir == filepath.Dir(dir) {
+			err = errors.New("run this inside the repository")
 		}
 	}
-	return nil
+	return fmt.Errorf("finding the repository: %w", err)
 }
 
-// startCluster leaves the cluster running and this program the only one that works on the demo.
-func (s *session) startCluster(ctx context.Context) error {
-	build := binaries.Builder{Root: s.root, BinDir: s.binDir(), Out: s.out, Live: s.live}
-	if err := build.Ensure(ctx, binaries.All()); err != nil {
+// path is the absolute path of a file of the demo.
+func (d *demo) path(elem ...string) string {
+	folder := d.name
+	if d.context {
+		folder = "_context" // no cluster can have this name
+	}
+	return filepath.Join(append([]string{d.root, ".cluster", folder}, elem...)...)
+}
+
+func (d *demo) binDir() string     { return filepath.Join(d.root, "bin") }
+func (d *demo) kubeconfig() string { return d.path("kubeconfig") }
+
+// up does what is missing, in an order in which each step can rely on the one before. All steps can be repeated, so
+// that an up that was interrupted is continued by the next one.
+func (d *demo) up(ctx context.Context) error {
+	if d.context {
+		return d.upInContext(ctx)
+	}
+	fmt.Fprintf(d.out, "This brings up a Kubernetes control plane with simulated nodes, the operator and a sample of every kind: "+
+		"here, without root.\n")
+	d.doing = "building the programs"
+	if err := d.build(ctx, append(binaries.All(), binaries.Manager("demo"))); err != nil {
 		return err
 	}
-	version, err := binaries.KubernetesVersion(s.root)
+	d.doing = "starting the cluster"
+	version, err := binaries.KubernetesVersion(d.root)
 	if err != nil {
 		return err
 	}
-	s.cluster, err = localcluster.Up(ctx, localcluster.UpOptions{
-		Name: s.name, StateDir: s.stateDir(), BinDir: s.binDir(), Version: version,
-		NodeCount: localcluster.KeepNodeCount, Timeout: s.timeout, Out: s.out,
+	d.cluster, err = localcluster.Up(ctx, localcluster.UpOptions{
+		Name: d.name, StateDir: filepath.Dir(d.path()), BinDir: d.binDir(), Version: version,
+		NodeCount: localcluster.KeepNodeCount, Timeout: timeout, Out: d.out,
 	})
 	if err != nil {
 		return err
 	}
-	if s.unlock, err = s.lock(ctx); err != nil {
-		s.unlock = func() {}
+	unlock, err := d.lock(ctx)
+	if err != nil {
 		return err
 	}
-	s.config, s.admin, err = connect(s.cluster.KubeconfigPath())
-	return err
+	defer unlock()
+	return d.present(ctx)
 }
 
+func (d *demo) build(ctx context.Context, wanted []binaries.Binary) error {
+	file, isFile := d.out.(*os.File)
+	live := isFile && term.IsTerminal(int(file.Fd()))
+	return binaries.Builder{Root: d.root, BinDir: d.binDir(), Out: d.out, Live: live}.Ensure(ctx, wanted)
+}
+
+// lock makes this program the only one that works on the demo.
 func (d *demo) lock(ctx context.Context) (unlock func(), err error) {
-	return files.Lock(ctx, d.path(), func() { fmt.Fprintf(d.out, "waiting for another demo of this cluster to finish\n") })
+	return files.Lock(ctx, d.path(), func() { fmt.Fprintln(d.out, "waiting for another demo of this cluster to finish") })
 }
 
-// connect makes a client from a kubeconfig.
-func connect(kubeconfig string) (*rest.Config, client.Client, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+// present leaves the operator and the samples in a cluster that runs, and shows them.
+func (d *demo) present(ctx context.Context) error {
+	scenes, err := d.loadScenes()
 	if err != nil {
-		return nil, nil, fmt.Errorf("reading %s: %w", kubeconfig, err)
+		return err
 	}
-	config.QPS = -1
-	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), tenancyv1alpha1.AddToScheme(scheme)); err != nil {
-		return nil, nil, err
+	webhooks := d.installWebhooks
+	if d.context {
+		webhooks = nil
 	}
-	c, err := client.New(config, client.Options{Scheme: scheme})
-	return config, c, err
+	for _, step := range []struct {
+		doing, done string
+		run         func(context.Context) error
+	}{
+		{"installing CRDs, roles and policies", "in place", d.install},
+		{"starting the operator", "ready", d.startOperator},
+		{"telling the API server of the webhooks", "in place", webhooks},
+		{"applying the samples", "ready", func(ctx context.Context) error { return d.play(ctx, scenes) }},
+	} {
+		if step.run == nil {
+			continue
+		}
+		d.doing = step.doing
+		start := time.Now()
+		if err := step.run(ctx); err != nil {
+			return err
+		}
+		fmt.Fprintf(d.out, "  %-40s %s after %.1fs\n", step.doing, step.done, time.Since(start).Seconds())
+	}
+	d.doing = "showing what there is now"
+	return d.report(ctx, scenes)
+}
+
+// install applies what an operator outside the cluster needs, and waits until its kinds are served.
+func (d *demo) install(ctx context.Context) error {
+	return errors.Join(
+		d.kubectl(ctx, "apply", "--server-side", "--force-conflicts", "-k", "config/install"),
+		d.kubectl(ctx, "wait", "--for=condition=Established", kubectlWait, "-f", "config/crd/bases"))
 }
 
 // down removes everything. What is not there is no error.
@@ -191,97 +176,28 @@ func (d *demo) down(ctx context.Context) error {
 		}
 		defer unlock()
 	}
-	stopped, err := d.stopOperator(ctx)
+	if d.context {
+		return d.leaveContext(ctx)
+	}
+	return localcluster.Down(ctx, filepath.Dir(d.path()), d.name, d.out)
+}
+
+// kubectl runs kubectl on the demo's cluster; what it prints is only told in an error.
+func (d *demo) kubectl(ctx context.Context, words ...string) error {
+	_, err := d.sh(ctx, "", `exec kubectl "$@"`, words...)
+	return err
+}
+
+// sh runs a script as a person would who has done what the report says, and returns what it prints.
+func (d *demo) sh(ctx context.Context, input, script string, words ...string) (output string, err error) {
+	cmd := exec.CommandContext(ctx, "sh", append([]string{"-euc", script, "sh"}, words...)...)
+	cmd.Dir = d.root
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+d.kubeconfig(), "PATH="+d.binDir()+":"+os.Getenv("PATH"))
+	cmd.Stdin = strings.NewReader(input)
+	data, err := cmd.CombinedOutput()
+	output = string(bytes.TrimSpace(data))
 	if err != nil {
-		return err
+		err = fmt.Errorf("%w\n%s", err, output)
 	}
-	if stopped {
-		fmt.Fprintln(d.out, "the operator has stopped")
-	}
-	return localcluster.Down(ctx, d.stateDir(), d.name, d.out)
-}
-
-// failure is an up that did not work out.
-type failure struct {
-	demo        *demo
-	doing       string
-	err         error
-	log         string
-	interrupted bool
-}
-
-// Error implements error.
-func (f *failure) Error() string { return f.doing + ": " + f.err.Error() }
-
-// Unwrap gives access to the cause.
-func (f *failure) Unwrap() error { return f.err }
-
-// explain prints what went wrong, the end of the log that tells more, and the ways on.
-func explain(w io.Writer, err error) {
-	var f *failure
-	if !errors.As(err, &f) {
-		fmt.Fprintf(w, "error: %v\n", err)
-		return
-	}
-	next := fmt.Sprintf("`%s` goes on from here, `%s` removes everything.", f.demo.command("up"), f.demo.command("down"))
-	if f.interrupted {
-		fmt.Fprintf(w, "\ninterrupted while %s. %s\n", f.doing, next)
-		return
-	}
-	fmt.Fprintf(w, "\nfailed while %v\n", err)
-	log, tail := f.log, ""
-	var component *localcluster.ComponentError
-	if errors.As(err, &component) {
-		log, tail = component.Log, component.Tail
-	} else if log != "" {
-		tail = lastLines(log, logLines)
-	}
-	if tail != "" {
-		fmt.Fprintf(w, "\nthe end of %s:\n%s\n", short(log), tail)
-	}
-	fmt.Fprintf(w, "\n%s\n", next)
-}
-
-// lastLines returns the last n lines of a file, none when it cannot be read.
-func lastLines(path string, n int) string {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return ""
-	}
-	lines := strings.Split(strings.TrimRight(string(data), "\n"), "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n")
-}
-
-// status prints what runs; its error says that something does not.
-func (d *demo) status(ctx context.Context) error {
-	cluster, err := localcluster.Open(d.stateDir(), d.name)
-	if err != nil {
-		return fmt.Errorf("%w; `%s` makes it", err, d.command("up"))
-	}
-	var wrong []string
-	say := func(what string, err error, more string) {
-		state := "healthy"
-		if err != nil {
-			state = err.Error()
-			wrong = append(wrong, what)
-		}
-		fmt.Fprintf(d.out, "  %-*s %s%s\n", titleWidth, what, state, more)
-	}
-	for _, s := range cluster.Status(ctx) {
-		say(s.Name, s.Err, "")
-	}
-	say("operator", d.operatorHealth(ctx), ", log "+short(d.logPath()))
-	if _, admin, err := connect(cluster.KubeconfigPath()); err != nil {
-		say("samples", err, "")
-	} else if samples, err := loadSamples(d.root); err != nil {
-		say("samples", err, "")
-	} else {
-		for _, s := range samples {
-			say(s.title(), s.health(ctx, admin), "")
-		}
-	}
-	if len(wrong) > 0 {
-		return fmt.Errorf("not healthy: %s; `%s` mends what it can", strings.Join(wrong, ", "), d.command("up"))
-	}
-	return nil
+	return output, err
 }

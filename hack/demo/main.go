@@ -14,14 +14,11 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command demo shows the operator at work on this machine: a local Kubernetes, the operator with its
-// webhooks, the samples of every kind, and a report of what became of them. It needs no root.
+// Command demo shows the operator at work: a local Kubernetes, or the cluster that the user has, with the operator, the
+// samples of every kind, what came of them, and what to try next. It needs no root.
 //
-// Everything lives in the folder of the cluster, .cluster/<name>: operator.log, operator/ (credentials,
-// certificates, what the process was started with), and a kubeconfig for each person to try it as.
-//
-// It imports none of the operator's code but the API types, so that an operator that does not compile
-// can be taken down.
+// What it knows of a kind is a sample in config/samples and, where there is more to show than a table, a file in scenes.
+// All else is kubectl's work. A demo is a folder: .cluster/NAME, that of its cluster, or .cluster/_context.
 package main
 
 import (
@@ -32,52 +29,51 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
-	"time"
 
-	"github.com/go-logr/logr"
-	"sigs.k8s.io/controller-runtime/pkg/log"
+	"github.com/acme/platform-operator/hack/cluster/localcluster"
 )
 
 // Exit codes.
 const (
 	exitOK     = 0
-	exitFailed = 1 // it did not work out, or status found something unhealthy
+	exitFailed = 1 // it did not work out
 	exitUsage  = 2 // the command line is wrong
 )
 
-const help = `The operator at work on this machine: a local Kubernetes, the operator, samples, a report.
+const help = `The operator at work: a Kubernetes, the operator, samples, and what came of them.
 
 usage: go run ./hack/demo COMMAND [FLAGS]
 
-  up      bring everything up, or up to date, and show what to try
-  status  show what runs
-  down    remove everything that up made
+  up    bring everything up, or up to date, and show what to try
+  down  remove everything that up made
 
-  --name NAME         name of the cluster (default demo)
-  --timeout DURATION  up: how long each component and the samples may take (default 2m)
+  --name NAME        name of the local cluster (default demo)
+  --current-context  use the cluster of kubectl's current context instead of a local one
+  --yes              with --current-context: do not ask
 `
 
 func main() {
-	log.SetLogger(logr.Discard()) // what the client has to say is in its errors
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends at once
-	os.Exit(run(ctx, os.Stdout, os.Stderr, os.Args[1:]))
+	os.Exit(run(ctx, os.Stdin, os.Stdout, os.Stderr, os.Args[1:]))
 }
 
 // run executes a command line and returns the exit code.
-func run(ctx context.Context, out, errOut io.Writer, words []string) int {
+func run(ctx context.Context, in io.Reader, out, errOut io.Writer, words []string) int {
+	d := &demo{in: in, out: out}
 	fs := flag.NewFlagSet("demo", flag.ContinueOnError)
 	fs.SetOutput(errOut)
-	fs.Usage = func() { fmt.Fprint(fs.Output(), help) }
-	name := fs.String("name", "demo", "")
-	timeout := fs.Duration("timeout", 2*time.Minute, "")
+	fs.Usage = func() { fmt.Fprint(errOut, help) }
+	fs.StringVar(&d.name, "name", "demo", "")
+	fs.BoolVar(&d.context, "current-context", false, "")
+	fs.BoolVar(&d.yes, "yes", false, "")
 	if len(words) == 0 {
 		fs.Usage()
 		return exitUsage
 	}
-	commands := map[string]func(*demo, context.Context) error{"up": (*demo).up, "status": (*demo).status, "down": (*demo).down}
-	command, ok := commands[words[0]]
+	command, ok := map[string]func(*demo, context.Context) error{"up": (*demo).up, "down": (*demo).down}[words[0]]
 	if ok {
 		words = words[1:]
 	}
@@ -90,13 +86,57 @@ func run(ctx context.Context, out, errOut io.Writer, words []string) int {
 		fmt.Fprintf(errOut, "there is no command %q\n\n%s", fs.Arg(0), help)
 		return exitUsage
 	}
-	d, err := newDemo(*name, *timeout, newConsole(out))
+	err := d.open()
 	if err == nil {
 		err = command(d, ctx)
 	}
 	if err != nil {
-		explain(errOut, err)
+		d.explain(errOut, err, ctx.Err() != nil)
 		return exitFailed
 	}
 	return exitOK
+}
+
+// explain prints what went wrong, the end of the log that tells more, and the ways on.
+func (d *demo) explain(w io.Writer, err error, interrupted bool) {
+	next := fmt.Sprintf("`%s` continues, `%s` removes everything.", d.command("up"), d.command("down"))
+	if interrupted {
+		fmt.Fprintf(w, "\ninterrupted while %s. %s\n", d.doing, next)
+		return
+	}
+	if d.doing == "" {
+		fmt.Fprintf(w, "error: %v\n", err)
+		return
+	}
+	fmt.Fprintf(w, "\nfailed while %s: %v\n", d.doing, err)
+	log, tail := d.operator().LogPath(), d.operator().LogTail(20)
+	if component := (*localcluster.ComponentError)(nil); errors.As(err, &component) {
+		log, tail = component.Log, component.Tail
+	}
+	if tail != "" {
+		fmt.Fprintf(w, "\nthe end of %s:\n%s\n", short(log), tail)
+	}
+	fmt.Fprintf(w, "\n%s\n", next)
+}
+
+// command is what a person types for a command of this program.
+func (d *demo) command(name string) string {
+	target := map[string]string{"up": "make demo", "down": "make demo-down"}[name]
+	switch {
+	case d.context:
+		return target + " ARGS=--current-context"
+	case d.name != "demo":
+		return target + " ARGS='--name " + d.name + "'"
+	}
+	return target
+}
+
+// short is a path as a person in the working folder would write it.
+func short(path string) string {
+	if dir, err := os.Getwd(); err == nil {
+		if rel, err := filepath.Rel(dir, path); err == nil {
+			return rel
+		}
+	}
+	return path
 }

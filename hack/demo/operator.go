@@ -19,198 +19,137 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
+	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
+
 	"github.com/acme/platform-operator/hack/cluster/files"
+	"github.com/acme/platform-operator/hack/cluster/process"
 )
 
 const (
-	loopback          = "127.0.0.1"
-	operatorNamespace = "platform-operator-system"
-	serviceAccount    = "platform-operator-controller-manager"
-	manager           = "manager" // name of the program
+	loopback       = "127.0.0.1"
+	namespace      = "platform-operator-system" // of the operator
+	serviceAccount = "system:serviceaccount:" + namespace + ":platform-operator-controller-manager"
+	namePrefix     = "platform-operator-" // the one that the kustomizations put before names
+	stopGrace      = 15 * time.Second     // the operator hands its lease over
 )
 
 // ports are those of the operator, on loopback.
-type ports struct {
-	Metrics  int `json:"metrics"`
-	Probes   int `json:"probes"`
-	Webhooks int `json:"webhooks"`
-}
+type ports struct{ metrics, probes, webhooks int }
 
-// started is what an operator was started with.
-type started struct {
-	Binary  string   `json:"binary"`  // SHA-256
-	Cluster string   `json:"cluster"` // SHA-256 of the API server's address and authority
-	Args    []string `json:"args"`
-	Ports   ports    `json:"ports"`
-	PID     int      `json:"pid"`
-}
+func (d *demo) operator() process.Process { return process.Process{Name: "manager", Dir: d.path()} }
+func (d *demo) operatorConfig() string    { return d.path("operator", "kubeconfig") }
+func (d *demo) certDir() string           { return d.path("operator", "webhook") }
 
-// same tells whether an operator that was started with s need not be started again for other.
-func (s started) same(other started) bool {
-	s.PID, other.PID = 0, 0
-	return reflect.DeepEqual(s, other)
-}
-
-func (d *demo) logPath() string        { return d.path("operator.log") }
-func (d *demo) certDir() string        { return d.path("operator", "webhook") }
-func (d *demo) startedPath() string    { return d.path("operator", "started.json") }
-func (d *demo) operatorConfig() string { return d.path("operator", "kubeconfig") }
-func (d *demo) operatorBinary() string { return filepath.Join(d.binDir(), manager) }
-func (d *demo) kubeconfigFlag() string { return "--kubeconfig=" + d.operatorConfig() }
-
-// operatorArgs are the flags of the operator. It elects a leader although it is alone: one that loses
-// its cluster ends by itself then.
+// operatorArgs are the flags of the operator. It elects a leader although it is alone: one that loses its cluster ends
+// by itself then. The API server of a cluster elsewhere does not reach webhooks on this machine.
 func (d *demo) operatorArgs(p ports) []string {
-	at := func(port int) string { return net.JoinHostPort(loopback, strconv.Itoa(port)) }
-	return []string{
-		d.kubeconfigFlag(), "--namespace=" + operatorNamespace, "--leader-elect",
-		"--metrics-bind-address=" + at(p.Metrics), "--metrics-secure=false",
-		"--health-probe-bind-address=" + at(p.Probes),
-		"--webhook-bind-address=" + loopback, "--webhook-port=" + strconv.Itoa(p.Webhooks), "--webhook-cert-path=" + d.certDir(),
+	webhooks := []string{"--webhook-port=-1"}
+	if !d.context {
+		webhooks = []string{"--webhook-port=" + strconv.Itoa(p.webhooks), "--webhook-bind-address=" + loopback, "--webhook-cert-path=" + d.certDir()}
+	}
+	return append([]string{
+		"--metrics-bind-address=" + at(p.metrics), "--health-probe-bind-address=" + at(p.probes), "--metrics-secure=false",
+		"--kubeconfig=" + d.operatorConfig(), "--namespace=" + namespace, "--leader-elect",
 		"--zap-encoder=console", "--zap-stacktrace-level=panic",
+	}, webhooks...)
+}
+
+func at(port int) string { return net.JoinHostPort(loopback, strconv.Itoa(port)) }
+
+// portsOf reads the ports from the flags of an operator that runs.
+func portsOf(args []string) ports {
+	number := func(flag string) int {
+		i := slices.IndexFunc(args, func(arg string) bool { return strings.HasPrefix(arg, flag) })
+		if i < 0 {
+			return 0
+		}
+		n, _ := strconv.Atoi(args[i][len(flag):])
+		return n
 	}
+	return ports{number("--metrics-bind-address=" + loopback + ":"), number("--health-probe-bind-address=" + loopback + ":"), number("--webhook-port=")}
 }
 
-// buildOperator brings the operator's program up to date.
-func (s *session) buildOperator(ctx context.Context) error {
-	return s.step("bin/"+manager, "building", func() (string, error) {
-		before, err := digest(s.operatorBinary())
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return "", err
-		}
-		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
-			"-ldflags=-s -w -X main.version=demo", "-o", s.operatorBinary(), "./cmd")
-		cmd.Dir = s.root
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // lets go remove its work folder
-		if output, err := cmd.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("%w\n%s", err, bytes.TrimSpace(output))
-		}
-		after, err := digest(s.operatorBinary())
-		if before == after {
-			return "up to date", err
-		}
-		return "built", err
-	})
-}
-
-// digest is the SHA-256 of a file.
-func digest(path string) (string, error) {
-	file, err := os.Open(path)
+// startOperator leaves the operator running, as the program, the cluster and the flags of now ask for. One that runs so
+// and answers is left alone.
+func (d *demo) startOperator(ctx context.Context) error {
+	kubeconfig, err := d.operatorKubeconfig()
 	if err != nil {
-		return "", err
+		return err
 	}
-	defer func() { _ = file.Close() }() // it was only read
-	hash := sha256.New()
-	if _, err := io.Copy(hash, file); err != nil {
-		return "", fmt.Errorf("reading %s: %w", path, err)
+	if d.ports = portsOf(d.operator().Args()); d.current(ctx, kubeconfig) {
+		return nil
 	}
-	return hex.EncodeToString(hash.Sum(nil)), nil
-}
-
-// startOperator leaves the operator running, as the program, the cluster and the flags of now ask for. One
-// that runs so and answers is left alone.
-func (s *session) startOperator(ctx context.Context) error {
-	return s.step("operator", "starting", func() (string, error) {
-		pid, err := s.current(ctx)
-		if err != nil || pid != 0 {
-			return fmt.Sprintf("runs already as process %d, checked", pid), err
-		}
-		stopped, err := s.stopOperator(ctx)
-		if err != nil {
-			return "", err
-		}
-		if s.ports, err = usable(s.ports); err != nil {
-			return "", err
-		}
-		want, err := s.wanted(s.ports)
-		if err != nil {
-			return "", err
-		}
-		if err := s.launch(ctx, &want); err != nil {
-			return "", err
-		}
-		how := "ready"
-		if stopped {
-			how = "restarted and ready"
-		}
-		return fmt.Sprintf("%s as process %d", how, want.PID), nil
-	})
-}
-
-// current is the process of an operator that need not be started again, 0 when there is none. It leaves
-// in s the ports that the last operator had.
-func (s *session) current(ctx context.Context) (pid int, err error) {
-	last, err := s.readStarted()
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, err
+	if err := d.operator().Stop(stopGrace); err != nil {
+		return err
 	}
-	s.ports = last.Ports
-	want, err := s.wanted(last.Ports)
+	if d.ports, err = freePorts(); err != nil {
+		return err
+	}
+	if d.cluster != nil {
+		if err := d.cluster.WriteWebhookCert(d.certDir()); err != nil {
+			return err
+		}
+	}
+	err = errors.Join(os.MkdirAll(filepath.Dir(d.operatorConfig()), 0o700), files.Write(d.operatorConfig(), kubeconfig, 0o600))
 	if err != nil {
-		return 0, err
+		return err
 	}
-	pids, err := s.operatorPIDs()
-	if err != nil || len(pids) != 1 || !want.same(last) || ready(ctx, last.Ports) != nil {
-		return 0, err
-	}
-	return pids[0], nil
-}
-
-// wanted is what the operator has to be started with.
-func (s *session) wanted(p ports) (started, error) {
-	binary, err := digest(s.operatorBinary())
+	cmd := exec.Command(filepath.Join(d.binDir(), d.operator().Name), d.operatorArgs(d.ports)...)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")} // kubeconfigs name programs and files
+	running, err := d.operator().Start(cmd, nil)
 	if err != nil {
-		return started{}, err
+		return err
 	}
-	cluster := sha256.Sum256(append([]byte(s.config.Host+"\n"), s.config.CAData...))
-	return started{Binary: binary, Cluster: hex.EncodeToString(cluster[:]), Args: s.operatorArgs(p), Ports: p}, nil
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not ready after %s", timeout))
+	defer cancel()
+	return process.Poll(ctx, process.PollInterval, running, func() error { return ready(ctx, d.ports) })
 }
 
-func (d *demo) readStarted() (started, error) {
-	var s started
-	data, err := os.ReadFile(d.startedPath())
+// current tells whether the operator runs with the program and the flags of now, and is ready.
+func (d *demo) current(ctx context.Context, kubeconfig []byte) bool {
+	args := d.operator().Args()
+	if len(args) == 0 || !slices.Equal(args[1:], d.operatorArgs(d.ports)) {
+		return false
+	}
+	used, errUsed := os.Stat(fmt.Sprintf("/proc/%d/exe", d.operator().PID()))
+	built, errBuilt := os.Stat(filepath.Join(d.binDir(), d.operator().Name))
+	last, errLast := os.ReadFile(d.operatorConfig())
+	return errors.Join(errUsed, errBuilt, errLast) == nil && os.SameFile(used, built) && bytes.Equal(last, kubeconfig) &&
+		ready(ctx, d.ports) == nil
+}
+
+// operatorKubeconfig is the administrator's kubeconfig, with which the operator acts as its service account: it may do
+// what a deployment would give it, and no more.
+func (d *demo) operatorKubeconfig() ([]byte, error) {
+	config, err := clientcmd.LoadFromFile(d.kubeconfig())
 	if err != nil {
-		return s, err
+		return nil, err
 	}
-	if err := json.Unmarshal(data, &s); err != nil {
-		return s, fmt.Errorf("reading %s: %w", d.startedPath(), err)
+	for _, user := range config.AuthInfos {
+		user.Impersonate = serviceAccount
 	}
-	return s, nil
+	return clientcmd.Write(*config)
 }
 
-// usable returns p when all its ports are free, else others. They are held together while they are
-// chosen, so that they differ.
-func usable(p ports) (ports, error) {
-	for _, each := range []ports{p, {}} {
-		got, err := take(each)
-		if err == nil && got == p || each == (ports{}) {
-			return got, err
-		}
-	}
-	return p, nil
-}
-
-// take finds out whether the ports can be listened on; 0 becomes any free one.
-func take(p ports) (ports, error) {
-	for _, port := range []*int{&p.Metrics, &p.Probes, &p.Webhooks} {
-		listener, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(*port)))
+// freePorts chooses ports. They are held together while they are chosen, so that they differ.
+func freePorts() (p ports, err error) {
+	for _, port := range []*int{&p.metrics, &p.probes, &p.webhooks} {
+		listener, err := net.Listen("tcp", at(0))
 		if err != nil {
 			return p, fmt.Errorf("choosing a port: %w", err)
 		}
@@ -220,67 +159,11 @@ func take(p ports) (ports, error) {
 	return p, nil
 }
 
-// launch starts the operator under the role that a deployment gives it, and waits until it is ready.
-func (s *session) launch(ctx context.Context, want *started) error {
-	if err := s.cluster.WriteWebhookCert(s.certDir()); err != nil {
-		return err
-	}
-	user := "system:serviceaccount:" + operatorNamespace + ":" + serviceAccount
-	kubeconfig, err := s.cluster.UserKubeconfig(user,
-		[]string{"system:serviceaccounts", "system:serviceaccounts:" + operatorNamespace}, operatorNamespace)
-	if err != nil {
-		return err
-	}
-	if err := files.Write(s.operatorConfig(), kubeconfig, 0o600); err != nil {
-		return err
-	}
-	ended, err := s.spawn(want)
-	if err != nil {
-		return err
-	}
-	return s.awaitReady(ctx, want.Ports, ended)
-}
-
-// awaitReady waits until the operator can work, or has ended.
-func (d *demo) awaitReady(ctx context.Context, p ports, ended <-chan error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, d.timeout, fmt.Errorf("not ready after %s", d.timeout))
-	defer cancel()
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
-	for {
-		last := ready(ctx, p)
-		if last == nil {
-			return nil
-		}
-		select {
-		case err := <-ended:
-			return fmt.Errorf("the process ended: %w", err)
-		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", context.Cause(ctx), last)
-		case <-ticker.C:
-		}
-	}
-}
-
-// operatorHealth is nil when the operator runs and can work.
-func (d *demo) operatorHealth(ctx context.Context) error {
-	pids, err := d.operatorPIDs()
-	if err != nil {
-		return err
-	}
-	last, err := d.readStarted()
-	if len(pids) == 0 || errors.Is(err, fs.ErrNotExist) {
-		return errors.New("not running")
-	}
-	return errors.Join(err, ready(ctx, last.Ports))
-}
-
 // ready asks the operator whether it can work.
 func ready(ctx context.Context, p ports) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	address := "http://" + net.JoinHostPort(loopback, strconv.Itoa(p.Probes)) + "/readyz?verbose"
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at(p.probes)+"/readyz", nil)
 	if err != nil {
 		return err
 	}
@@ -288,12 +171,67 @@ func ready(ctx context.Context, p ports) error {
 	if err != nil {
 		return fmt.Errorf("it does not answer: %w", err)
 	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<16))
-	if err := errors.Join(err, response.Body.Close()); err != nil {
+	if response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("its probe answers %s", response.Status)
+	}
+	return errors.Join(err, response.Body.Close())
+}
+
+// installWebhooks tells the API server where the webhooks of the process are.
+func (d *demo) installWebhooks(ctx context.Context) error {
+	manifests, err := os.ReadFile(filepath.Join(d.root, "config", "webhook", "manifests.yaml"))
+	if err != nil {
 		return err
 	}
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("it is not ready: %s", bytes.Join(bytes.Fields(body), []byte(" ")))
+	ca, err := os.ReadFile(filepath.Join(d.certDir(), "ca.crt"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w; `%s` and `%s` make it anew", err, d.command("down"), d.command("up"))
+	} else if err != nil {
+		return err
 	}
-	return nil
+	manifests, err = webhookConfigurations(manifests, "https://"+at(d.ports.webhooks), ca)
+	if err != nil {
+		return fmt.Errorf("reading config/webhook/manifests.yaml: %w", err)
+	}
+	_, err = d.sh(ctx, string(manifests), "kubectl apply --server-side --force-conflicts -f -")
+	return err
+}
+
+// webhookConfigurations turns the generated webhook configurations, which name a Service, into ones for a process at
+// address (https://HOST:PORT) whose certificate ca (PEM) has signed. Names get the prefix of a deployment.
+func webhookConfigurations(manifests []byte, address string, ca []byte) ([]byte, error) {
+	var all []byte
+	for _, doc := range documents(manifests) {
+		var o map[string]any
+		if err := yaml.Unmarshal([]byte(doc), &o); err != nil {
+			return nil, err
+		}
+		metadata, _ := o["metadata"].(map[string]any)
+		webhooks, _ := o["webhooks"].([]any)
+		if metadata == nil || len(webhooks) == 0 {
+			return nil, errors.New("a document has no name or no webhooks")
+		}
+		metadata["name"] = fmt.Sprint(namePrefix, metadata["name"])
+		for i := range webhooks {
+			webhook, _ := webhooks[i].(map[string]any)
+			config, _ := webhook["clientConfig"].(map[string]any)
+			service, _ := config["service"].(map[string]any)
+			path, found := service["path"].(string)
+			if !found {
+				return nil, fmt.Errorf("%s: webhook %d names no path of a Service", metadata["name"], i)
+			}
+			webhook["clientConfig"] = map[string]any{"url": address + path, "caBundle": base64.StdEncoding.EncodeToString(ca)}
+		}
+		data, err := yaml.Marshal(o)
+		if err != nil {
+			return nil, err
+		}
+		all = append(append(all, "---\n"...), data...)
+	}
+	return all, nil
+}
+
+// documents are the parts of a manifest that are not empty.
+func documents(manifest []byte) []string {
+	return slices.DeleteFunc(strings.Split("\n"+string(manifest), "\n---\n"), func(doc string) bool { return strings.TrimSpace(doc) == "" })
 }

@@ -33,6 +33,7 @@ type Binary struct {
 	module  string // module whose version is the program's version; that of dir when the program is our own
 	ldflags func(version string) string
 	tags    string // build tags, comma-separated; what needs C libraries is left out by them
+	always  bool   // go build finds out whether there is something to do: the operator, which has no pinned version
 }
 
 const (
@@ -92,6 +93,9 @@ var sets = map[string][]string{
 // All lists every binary that a cluster with simulated nodes needs, in the order in which they are built.
 func All() []Binary { return chosen(sets["simulated"]) }
 
+// Kubectl is what a cluster from elsewhere needs here.
+func Kubectl() []Binary { return chosen([]string{"kubectl"}) }
+
 // Real lists every binary that a cluster with a real node needs, in the order in which they are built.
 func Real() []Binary { return chosen(sets["real"]) }
 
@@ -100,6 +104,14 @@ func OLM() []Binary { return chosen(sets["olm"]) }
 
 // CertManager lists what cert-manager needs to run in a cluster with a real node.
 func CertManager() []Binary { return chosen([]string{"certmanager"}) }
+
+// Manager is the operator. It is built without -trimpath, so that it shares packages with the programs under hack.
+func Manager(version string) Binary {
+	return Binary{
+		Name: "manager", dir: ".", pkg: "github.com/acme/platform-operator/cmd", always: true,
+		ldflags: func(string) string { return strip + " -X main.version=" + version },
+	}
+}
 
 // Select lists the binaries that only names: a comma-separated list of binary names and sets
 // ("envtest" is what tests need, "simulated" and "real" what a cluster with such nodes needs, "olm" the

@@ -26,36 +26,38 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
-	"time"
+	"regexp"
+	"strings"
+	"sync"
 
 	"github.com/acme/platform-operator/hack/cluster/files"
 )
 
-// plainInterval is the time between two progress lines where they cannot be drawn over each other.
-const plainInterval = 15 * time.Second
+var majorVersion = regexp.MustCompile(`^v[0-9]+$`)
 
 // Builder builds binaries that are missing or not what the repository pins.
 type Builder struct {
 	Root   string    // the repository: holds tools/
 	BinDir string    // where binaries go; made when missing
 	Out    io.Writer // progress
-	Live   bool      // Out is a terminal: the progress line is redrawn every second
+	Live   bool      // Out is a terminal: progress is a bar
 }
 
-// job is a binary that has to be built, and why.
-type job struct {
-	Binary
-	version string
-	reason  string
+// group is what one run of `go build` builds: programs of one module with the same flags. Their common packages are
+// compiled once, and two programs are linked at the same time.
+type group struct {
+	dir, tags, ldflags string
+	programs           []Binary
 }
 
-// Ensure builds those of the wanted binaries that are missing or stale, one after the other, and
-// says so on Out. When nothing is to be done it writes nothing and needs neither the go command nor
-// write access. A second Ensure at the same time waits for the first.
+// Ensure builds those of the wanted binaries that are missing or stale, and says so on Out. When nothing is to be done
+// it writes nothing and needs neither the go command nor write access. A second Ensure at the same time waits for the
+// first.
 func (b Builder) Ensure(ctx context.Context, wanted []Binary) error {
-	jobs, err := b.jobs(wanted)
-	if err != nil || len(jobs) == 0 {
+	groups, _, err := b.groups(wanted)
+	if err != nil || len(groups) == 0 {
 		return err
 	}
 	if err := os.MkdirAll(b.BinDir, 0o755); err != nil {
@@ -66,39 +68,55 @@ func (b Builder) Ensure(ctx context.Context, wanted []Binary) error {
 		return err
 	}
 	defer unlock()
-	if jobs, err = b.jobs(wanted); err != nil {
+	groups, reasons, err := b.groups(wanted)
+	if err != nil || len(groups) == 0 {
 		return err
 	}
-	for i, j := range jobs {
-		if err := b.build(ctx, j, fmt.Sprintf("[%d/%d]", i+1, len(jobs))); err != nil {
-			return err
-		}
+	if len(reasons) > 0 {
+		say(b.Out, "building %s\n", strings.Join(reasons, ", "))
 	}
-	return nil
+	return b.buildAll(ctx, groups)
 }
 
-// jobs lists what has to be built.
-func (b Builder) jobs(wanted []Binary) ([]job, error) {
-	var jobs []job
-	cache := map[string]pins{}
+// groups lists what has to be built, and why.
+func (b Builder) groups(wanted []Binary) (groups []*group, reasons []string, err error) {
+	cache, index := map[string]pins{}, map[string]*group{}
 	for _, bin := range wanted {
-		p, ok := cache[bin.dir]
-		if !ok {
-			var err error
-			if p, err = readPins(b.Root, bin.dir); err != nil {
-				return nil, err
-			}
-			cache[bin.dir] = p
+		version, reason, err := b.state(bin, cache)
+		if err != nil {
+			return nil, nil, err
 		}
-		version := p[bin.module].Version
-		if version == "" {
-			return nil, fmt.Errorf("%s/go.mod does not require %s", bin.dir, bin.module)
+		if reason != "" {
+			reasons = append(reasons, strings.TrimSpace(bin.Name+" "+version)+" ("+reason+")")
+		} else if !bin.always {
+			continue
 		}
-		if reason := b.reason(bin, p); reason != "" {
-			jobs = append(jobs, job{Binary: bin, version: version, reason: reason})
+		key := fmt.Sprint(bin.dir, bin.tags, bin.ldflags(version))
+		if index[key] == nil {
+			index[key] = &group{dir: bin.dir, tags: bin.tags, ldflags: bin.ldflags(version)}
+			groups = append(groups, index[key])
 		}
+		index[key].programs = append(index[key].programs, bin)
 	}
-	return jobs, nil
+	return groups, reasons, nil
+}
+
+// state is the version that is pinned for a program, and why it has to be built: empty when it is what is pinned.
+func (b Builder) state(bin Binary, cache map[string]pins) (version, reason string, err error) {
+	if bin.always {
+		return "", b.reason(bin, nil), nil
+	}
+	p, ok := cache[bin.dir]
+	if !ok {
+		if p, err = readPins(b.Root, bin.dir); err != nil {
+			return "", "", err
+		}
+		cache[bin.dir] = p
+	}
+	if version = p[bin.module].Version; version == "" {
+		return "", "", fmt.Errorf("%s/go.mod does not require %s", bin.dir, bin.module)
+	}
+	return version, b.reason(bin, p), nil
 }
 
 func (b Builder) reason(bin Binary, p pins) string {
@@ -108,74 +126,112 @@ func (b Builder) reason(bin Binary, p pins) string {
 		return "is missing"
 	case err != nil:
 		return "is not readable"
+	case bin.always:
+		return ""
 	}
 	return staleReason(bin, p, built)
 }
 
-// build builds one binary beside its place and then moves it there: a running program keeps its file.
-func (b Builder) build(ctx context.Context, j job, position string) error {
-	target := filepath.Join(b.BinDir, j.Name)
-	tmp := target + ".new"
-	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-tags", j.tags, "-ldflags", j.ldflags(j.version), "-o", tmp, j.pkg)
-	cmd.Dir = filepath.Join(b.Root, j.dir)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // lets go remove its work folder
-	var output bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &output, &output
-
-	start := time.Now()
-	title := fmt.Sprintf("%s building %s %s", position, j.Name, j.version)
-	if err := b.watch(cmd, title, j.reason, start); err != nil {
-		b.line(fmt.Sprintf("%s building %s failed after %s", position, j.Name, elapsed(start)), true)
-		return errors.Join(fmt.Errorf("building %s: %w\n%s", j.Name, err, output.Bytes()), removeIfThere(tmp))
-	}
-	if err := os.Rename(tmp, target); err != nil {
-		return fmt.Errorf("building %s: %w", j.Name, err)
-	}
-	b.line(fmt.Sprintf("%s built %s %s in %s", position, j.Name, j.version, elapsed(start)), true)
-	return nil
-}
-
-// watch runs cmd and keeps the reader informed.
-func (b Builder) watch(cmd *exec.Cmd, title, why string, start time.Time) error {
-	interval := plainInterval
-	if b.Live {
-		interval = time.Second
-	}
-	b.line(fmt.Sprintf("%s (%s) …", title, why), false)
-	done := make(chan error, 1)
-	go func() { done <- cmd.Run() }()
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	for {
-		select {
-		case err := <-done:
+// buildAll builds the groups beside each other: one compiles while another links.
+func (b Builder) buildAll(ctx context.Context, groups []*group) error {
+	bar := newProgress(b.Out, b.Live)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for _, g := range groups { // before the first build, so that the bar knows all that is to be done
+		stale, err := b.stale(ctx, g)
+		if err != nil {
 			return err
-		case <-ticker.C:
-			b.line(fmt.Sprintf("%s … %s", title, elapsed(start)), false)
+		}
+		bar.expect(stale)
+	}
+	stop := bar.show()
+	errs := make([]error, len(groups))
+	var wg sync.WaitGroup
+	for i, g := range groups {
+		wg.Go(func() {
+			if errs[i] = b.build(ctx, g, bar); errs[i] != nil {
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	stop(errors.Join(errs...) == nil)
+	for _, err := range errs { // the others were ended because of it
+		if err != nil && !errors.Is(err, context.Canceled) {
+			return err
 		}
 	}
+	return errors.Join(errs...)
 }
 
-// line writes a progress line; on a terminal it takes the place of the one before unless that was final.
-func (b Builder) line(text string, final bool) {
-	switch {
-	case !b.Live:
-		say(b.Out, "%s\n", text)
-	case final:
-		say(b.Out, "\r\x1b[K%s\n", text)
-	default:
-		say(b.Out, "\r\x1b[K%s", text)
+// stale lists the packages that have to be compiled for a group. It is what downloads modules.
+func (b Builder) stale(ctx context.Context, g *group) ([]string, error) {
+	const inCache = "not installed but available in build cache"
+	cmd := b.goCommand(ctx, g, "list", "-deps", "-f", `{{if and .Stale (ne .StaleReason "`+inCache+`")}}{{.ImportPath}}{{end}}`)
+	var output, failure bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &failure
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("reading what %s needs: %w\n%s", g, errors.Join(err, ctx.Err()), failure.Bytes())
 	}
+	return strings.Fields(output.String()), nil
 }
 
-func elapsed(start time.Time) time.Duration { return time.Since(start).Round(time.Second) }
-
-func removeIfThere(path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+// build builds a group beside the places of its programs and then moves them there: a running program keeps its file.
+// What is built always goes to its place directly, where go leaves it alone when nothing has changed.
+func (b Builder) build(ctx context.Context, g *group, bar *progress) (err error) {
+	target := filepath.Join(b.BinDir, g.programs[0].Name)
+	if !g.programs[0].always {
+		tmp, err := os.MkdirTemp(b.BinDir, ".new-")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = os.RemoveAll(tmp) }() // programs of a build that failed, or nothing
+		target = tmp + string(filepath.Separator)
+	}
+	cmd := b.goCommand(ctx, g, "build", "-buildvcs=false", "-v", "-ldflags", g.ldflags, "-o", target)
+	compiled := &compiled{bar: bar}
+	cmd.Stderr = compiled
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("building %s: %w\n%s", g, errors.Join(err, ctx.Err()), compiled.words.Bytes())
+	}
+	if g.programs[0].always {
+		return nil
+	}
+	for _, bin := range g.programs {
+		if err := os.Rename(filepath.Join(target, executable(bin.pkg)), filepath.Join(b.BinDir, bin.Name)); err != nil {
+			return fmt.Errorf("building %s: %w", bin.Name, err)
+		}
 	}
 	return nil
+}
+
+// goCommand is a run of the go command on the packages of a group.
+func (b Builder) goCommand(ctx context.Context, g *group, words ...string) *exec.Cmd {
+	words = append(words, "-tags", g.tags)
+	for _, bin := range g.programs {
+		words = append(words, bin.pkg)
+	}
+	cmd := exec.CommandContext(ctx, "go", words...)
+	cmd.Dir = filepath.Join(b.Root, g.dir)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // lets go remove its work folder
+	return cmd
+}
+
+func (g *group) String() string {
+	names := make([]string, 0, len(g.programs))
+	for _, bin := range g.programs {
+		names = append(names, bin.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// executable is the name that go gives to the program in a package.
+func executable(pkg string) string {
+	if name := path.Base(pkg); !majorVersion.MatchString(name) {
+		return name
+	}
+	return path.Base(path.Dir(pkg))
 }
 
 // say prints progress. A reader that went away is no reason to give up half-way.

@@ -19,18 +19,19 @@ package binaries
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 )
 
-// fakeGo puts a go command into PATH that runs script with $out set to the value of -o.
+// fakeGo puts a go command into PATH that lists two packages to compile, and builds by script with $out set to the value of -o.
 func fakeGo(t *testing.T, script string) {
 	t.Helper()
 	dir := t.TempDir()
-	body := "#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\nout=$2\n" + script + "\n"
+	body := "#!/bin/sh\n[ $1 = list ] && printf 'a\\nb\\n' && exit\nall=$*\n" +
+		"while [ \"$1\" != -o ]; do shift; done\nout=$2\n" + script + "\n"
 	if err := os.WriteFile(filepath.Join(dir, "go"), []byte(body), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -44,24 +45,75 @@ func newBuilder(t *testing.T) (Builder, *bytes.Buffer) {
 	return Builder{Root: root, BinDir: filepath.Join(root, "bin"), Out: out}, out
 }
 
-func TestEnsureBuildsWhatIsMissingAndSaysSo(t *testing.T) {
-	fakeGo(t, `echo "$CGO_ENABLED $PWD" > "$out"`)
+// TestEnsureBuildsTogether expects one run of go build for the programs of a module, and one for the operator.
+func TestEnsureBuildsTogether(t *testing.T) {
+	fakeGo(t, `[ "$out" = "${out%/}" ] && echo "$PWD" > "$out" && exit
+		for name in kubectl kube-scheduler; do echo "$CGO_ENABLED $PWD $all" > "$out/$name"; done`)
 	builder, out := newBuilder(t)
-	if err := builder.Ensure(context.Background(), []Binary{kubernetes("kubectl")}); err != nil {
+	wanted := []Binary{kubernetes("kubectl"), kubernetes("kube-scheduler"), Manager("demo")}
+	if err := builder.Ensure(t.Context(), wanted); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(filepath.Join(builder.BinDir, "kubectl"))
-	if want := "0 " + filepath.Join(builder.Root, "tools", "kubernetes") + "\n"; err != nil || string(data) != want {
-		t.Errorf("built %q, %v; want %q", data, err, want)
+	for _, name := range []string{"kubectl", "kube-scheduler"} {
+		data, err := os.ReadFile(filepath.Join(builder.BinDir, name))
+		start, end := "0 "+filepath.Join(builder.Root, "tools", "kubernetes")+" build ",
+			" k8s.io/kubernetes/cmd/kubectl k8s.io/kubernetes/cmd/kube-scheduler\n"
+		if err != nil || !strings.HasPrefix(string(data), start) || !strings.HasSuffix(string(data), end) {
+			t.Errorf("%s was built as %q, %v; want %q…%q", name, data, err, start, end)
+		}
 	}
-	want := regexp.MustCompile(`^\[1/1\] building kubectl v1\.36\.3 \(is missing\) …\n\[1/1\] built kubectl v1\.36\.3 in \d+s\n$`)
-	if !want.MatchString(out.String()) {
-		t.Errorf("progress %q does not match %s", out, want)
+	if data, err := os.ReadFile(filepath.Join(builder.BinDir, "manager")); err != nil || string(data) != builder.Root+"\n" {
+		t.Errorf("the operator was built in %q, %v; want %s", data, err, builder.Root)
+	}
+	want := "building kubectl v1.36.3 (is missing), kube-scheduler v1.36.3 (is missing), manager (is missing)\n"
+	if out.String() != want {
+		t.Errorf("progress %q, want %q", out, want)
+	}
+	if left, _ := filepath.Glob(filepath.Join(builder.BinDir, ".new*")); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestProgress checks what is said where lines cannot be drawn over each other: a line for each tenth.
+func TestProgress(t *testing.T) {
+	var out bytes.Buffer
+	p := newProgress(&out, false)
+	var packages []string
+	for i := range 200 {
+		packages = append(packages, fmt.Sprint("p", i))
+	}
+	p.expect(packages)
+	stop := p.show()
+	lines := &compiled{bar: p}
+	for _, name := range packages {
+		_, _ = lines.Write([]byte(name[:1])) // go writes in pieces
+		_, _ = lines.Write([]byte(name[1:] + "\n"))
+	}
+	_, _ = lines.Write([]byte("p7\nsyntax error\n"))
+	stop(true)
+	for _, want := range []string{"200 packages to compile: about ", "\n   10 %  20 of 200 packages, ", " left\n", "\n  100 %  200 of 200 packages, 0s, linking\n", "\n  built after 0s\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("it does not say %q:\n%s", want, &out)
+		}
+	}
+	if got := strings.Count(out.String(), "\n"); got != 12 {
+		t.Errorf("%d lines instead of 12:\n%s", got, &out)
+	}
+	if got := lines.words.String(); got != "p7\nsyntax error\n" {
+		t.Errorf("of what go writes, %q is kept", got)
+	}
+}
+
+func TestExecutable(t *testing.T) {
+	for pkg, want := range map[string]string{"k8s.io/kubernetes/cmd/kubectl": "kubectl", "go.etcd.io/etcd/server/v3": "server"} {
+		if got := executable(pkg); got != want {
+			t.Errorf("%s gives %s, want %s", pkg, got, want)
+		}
 	}
 }
 
 func TestEnsureReportsAFailedBuild(t *testing.T) {
-	fakeGo(t, `echo half > "$out"; echo "syntax error" >&2; exit 1`)
+	fakeGo(t, `echo half > "$out/kubectl"; echo "syntax error" >&2; exit 1`)
 	builder, _ := newBuilder(t)
 	err := builder.Ensure(context.Background(), []Binary{kubernetes("kubectl")})
 	if err == nil || !strings.Contains(err.Error(), "building kubectl") || !strings.Contains(err.Error(), "syntax error") {

@@ -34,9 +34,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 
 	"github.com/acme/platform-operator/hack/cluster/files"
+	"github.com/acme/platform-operator/hack/cluster/process"
 )
 
 // ErrNotFound is returned, wrapped, when no cluster has the given name.
@@ -142,8 +142,6 @@ func (c *Cluster) path(elements ...string) string {
 func (c *Cluster) pkiDir() string               { return c.path("pki") }
 func (c *Cluster) cert(name string) string      { return c.path("pki", name+".crt") }
 func (c *Cluster) key(name string) string       { return c.path("pki", name+".key") }
-func (c *Cluster) logPath(name string) string   { return c.path("logs", name+".log") }
-func (c *Cluster) pidPath(name string) string   { return c.path("pids", name) }
 func (c *Cluster) kubeconfigOf(n string) string { return c.path("kubeconfigs", n) }
 
 func (c *Cluster) save() error {
@@ -154,12 +152,7 @@ func (c *Cluster) save() error {
 	return files.Write(c.path(recordFile), append(data, '\n'), 0o600)
 }
 
-// logTail returns the last n lines of a component's log.
-func (c *Cluster) logTail(component string, n int) string {
-	data, err := os.ReadFile(c.logPath(component))
-	if err != nil {
-		return ""
-	}
-	lines := strings.Split(strings.TrimRight(string(data), "\n"), "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+// process is the component called name, running or not.
+func (c *Cluster) process(name string) process.Process {
+	return process.Process{Name: name, Dir: c.dir}
 }

@@ -18,12 +18,15 @@ package localcluster
 
 import (
 	"errors"
+	"io"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -83,21 +86,6 @@ func TestOpenFindsWhatWasSaved(t *testing.T) {
 	}
 }
 
-func TestLogTail(t *testing.T) {
-	c := newCluster(t, t.TempDir(), "demo")
-	if got := c.logTail(etcd, 2); got != "" {
-		t.Errorf("without a log: %q", got)
-	}
-	if err := os.WriteFile(c.logPath(etcd), []byte("1\n2\n3\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for lines, want := range map[int]string{2: "2\n3", 20: "1\n2\n3"} {
-		if got := c.logTail(etcd, lines); got != want {
-			t.Errorf("last %d lines: %q, want %q", lines, got, want)
-		}
-	}
-}
-
 func TestEverythingListensOnThisMachineOnly(t *testing.T) {
 	inside := map[NodeKind][]string{
 		SimulatedNodes: {"127.0.0.1"},
@@ -125,5 +113,24 @@ func TestEverythingListensOnThisMachineOnly(t *testing.T) {
 	}
 	if got, want := slices.Sorted(maps.Keys(seen)), slices.Sorted(slices.Values(componentNames)); !cmp.Equal(got, want) {
 		t.Errorf("components of both kinds (-stopped by down +started by up):\n%s", cmp.Diff(want, got))
+	}
+}
+
+// TestDownEndsGuests checks that what others have started in a cluster's folder does not outlive it.
+func TestDownEndsGuests(t *testing.T) {
+	stateDir := t.TempDir()
+	c := newCluster(t, stateDir, "demo")
+	guest := c.process("tail")
+	running, err := guest.Start(exec.Command("tail", "-F", "nothing="+c.path("nothing")), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Down(t.Context(), stateDir, "demo", io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-running.Ended:
+	case <-time.After(time.Minute):
+		t.Error("it still runs")
 	}
 }

@@ -24,9 +24,13 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/acme/platform-operator/hack/cluster/machine"
 )
+
+// guestGrace is how long a guest may take to end: an operator hands its lease over.
+const guestGrace = 15 * time.Second
 
 // Down ends the cluster's processes and removes its folder with everything in it. A cluster that
 // does not exist is no error, and one that never got to run is removed as well.
@@ -52,6 +56,21 @@ func Down(ctx context.Context, stateDir, name string, out io.Writer) error {
 	return nil
 }
 
+// guests lists the programs of others that run in the cluster's folder, such as an operator. They stop first.
+func (c *Cluster) guests() ([]string, error) {
+	entries, err := os.ReadDir(c.path("pids"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("reading what runs: %w", err)
+	}
+	var names []string
+	for _, entry := range entries {
+		if !slices.Contains(componentNames, entry.Name()) {
+			names = append(names, entry.Name())
+		}
+	}
+	return names, nil
+}
+
 // end stops everything and removes every trace. It does not go by the cluster's record, which may be what is broken.
 func (c *Cluster) end(ctx context.Context) error {
 	isReal := c.isReal()
@@ -60,8 +79,17 @@ func (c *Cluster) end(ctx context.Context) error {
 			return fmt.Errorf("cluster %s: %w", c.Name(), err)
 		}
 	}
+	guests, err := c.guests()
+	if err != nil {
+		return err
+	}
+	for _, guest := range guests {
+		if err := c.process(guest).Stop(guestGrace); err != nil {
+			return err
+		}
+	}
 	for _, component := range slices.Backward(componentNames) {
-		if err := c.stop(component, stopGrace); err != nil {
+		if err := c.process(component).Stop(stopGrace); err != nil {
 			return err
 		}
 	}

@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/acme/platform-operator/hack/cluster/pki"
+	"github.com/acme/platform-operator/hack/cluster/process"
 )
 
 // ComponentStatus is what is known about a component of a cluster.
@@ -48,9 +49,9 @@ func (c *Cluster) Status(ctx context.Context) []ComponentStatus {
 	var list []ComponentStatus
 	results := map[string]chan error{}
 	for _, comp := range c.components() {
-		pid := c.pid(comp.name)
+		pid := c.process(comp.name).PID()
 		list = append(list, ComponentStatus{
-			Name: comp.name, PID: pid, Address: comp.address, Log: c.logPath(comp.name), Err: errClient,
+			Name: comp.name, PID: pid, Address: comp.address, Log: c.process(comp.name).LogPath(), Err: errClient,
 		})
 		result := make(chan error, 1)
 		results[comp.name] = result
@@ -116,39 +117,6 @@ func check(ctx context.Context, client *http.Client, url string) error {
 }
 
 // awaitHealth waits until a component is healthy. p is nil when this launcher did not start it.
-func awaitHealth(ctx context.Context, client *http.Client, comp component, p *process) error {
-	var ended chan struct{} // stays nil, and silent, without p
-	if p != nil {
-		ended = p.ended
-	}
-	return poll(ctx, pollInterval, ended, func() error { return check(ctx, client, comp.health) },
-		func() error { return fmt.Errorf("it ended: %w", p.exit()) })
-}
-
-// exit says how the process ended; call it only when it has.
-func (p *process) exit() error {
-	if p.err == nil {
-		return errors.New("exit status 0")
-	}
-	return p.err
-}
-
-// poll calls try every interval until it gives no error. It gives up when ctx ends, with the last error of try, or
-// when ended is closed, with what onEnd says.
-func poll(ctx context.Context, interval time.Duration, ended <-chan struct{}, try, onEnd func() error) error {
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	for {
-		last := try()
-		if last == nil {
-			return nil
-		}
-		select {
-		case <-ended:
-			return onEnd()
-		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", context.Cause(ctx), last)
-		case <-ticker.C:
-		}
-	}
+func awaitHealth(ctx context.Context, client *http.Client, comp component, p *process.Running) error {
+	return process.Poll(ctx, process.PollInterval, p, func() error { return check(ctx, client, comp.health) })
 }

@@ -95,7 +95,7 @@ func (c *Cluster) portsUsable() bool {
 		}
 	}
 	for _, name := range componentNames {
-		if c.pid(name) != 0 {
+		if c.process(name).PID() != 0 {
 			return true // a part of the cluster runs and uses them
 		}
 	}

@@ -34,6 +34,7 @@ import (
 
 	"github.com/acme/platform-operator/hack/cluster/files"
 	"github.com/acme/platform-operator/hack/cluster/machine"
+	"github.com/acme/platform-operator/hack/cluster/process"
 )
 
 //go:embed real
@@ -112,7 +113,7 @@ func (l *launch) prepareMachine(ctx context.Context) error {
 // setUpNode makes the inside of the node's namespaces a place where a kubelet can work, unless it is that already.
 func (l *launch) setUpNode(ctx context.Context) error {
 	c := l.cluster
-	pid := c.pid(nodeInit)
+	pid := c.process(nodeInit).PID()
 	if _, err := os.Stat(fmt.Sprintf("/proc/%d/root%s", pid, setUpMark)); err == nil {
 		return nil
 	}
@@ -147,14 +148,14 @@ func (l *launch) pushImages(ctx context.Context) error {
 // applyAddons makes what a cluster has besides Kubernetes itself: names for Services, and storage.
 func (c *Cluster) applyAddons(ctx context.Context) error {
 	var words []byte
-	err := poll(ctx, nodePollInterval, nil, func() (err error) { // the API server makes kube-system a moment after its start
+	err := process.Poll(ctx, nodePollInterval, nil, func() (err error) { // the API server makes kube-system a moment after its start
 		cmd := exec.CommandContext(ctx, filepath.Join(c.BinDir, "kubectl"), "apply", "--server-side", "--force-conflicts",
 			flag("kubeconfig", c.KubeconfigPath()), flag("filename", c.path(addonsFile)))
 		if words, err = cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("%w: %s", err, bytes.TrimSpace(words))
 		}
 		return nil
-	}, nil)
+	})
 	if err != nil {
 		return fmt.Errorf("applying add-ons: %w", err)
 	}

@@ -25,12 +25,16 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/acme/platform-operator/hack/cluster/files"
+	"github.com/acme/platform-operator/hack/cluster/machine"
+	"github.com/acme/platform-operator/hack/cluster/process"
 )
 
 const (
@@ -41,6 +45,11 @@ const (
 	KeepNodeCount = -1
 
 	logTailLines = 20
+	// stopGrace is how long a component may take to end by itself. It is short because the API
+	// server waits for the clients that still watch, and nothing of a cluster is kept.
+	stopGrace = 5 * time.Second
+	// nodePollInterval is the pace at which nodes are listed, which costs more than to ask for health.
+	nodePollInterval = 250 * time.Millisecond
 )
 
 //go:embed stages.yaml
@@ -214,9 +223,9 @@ func (c *Cluster) writeConfiguration() error {
 func (l *launch) runStage(ctx context.Context, components []component) error {
 	c := l.cluster
 	start := time.Now()
-	processes := map[string]*process{}
+	processes := map[string]*process.Running{}
 	for _, comp := range components {
-		if c.pid(comp.name) != 0 {
+		if c.process(comp.name).PID() != 0 {
 			continue
 		}
 		p, err := c.start(comp)
@@ -259,12 +268,35 @@ func (l *launch) runNodes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = poll(limited, nodePollInterval, nil, func() error { return c.usable(limited, l.client) }, nil)
+	err = process.Poll(limited, nodePollInterval, nil, func() error { return c.usable(limited, l.client) })
 	if err != nil {
 		return l.failure(ctx, responsible, err)
 	}
 	l.report(c.nodesInWords(), "ready after "+seconds(start), "")
 	return nil
+}
+
+// start runs a component. Its environment is empty but for a path and a home.
+func (c *Cluster) start(comp component) (*process.Running, error) {
+	program := filepath.Join(c.BinDir, comp.name)
+	if comp.system {
+		program = machine.Find(comp.name)
+	}
+	cmd := exec.Command(program, comp.args...)
+	cmd.Env = []string{"PATH=" + machine.Path(), "HOME=" + c.dir}
+	return c.process(comp.name).Start(cmd, func() error { return c.launch(cmd, comp.place) })
+}
+
+// launch starts cmd where it belongs.
+func (c *Cluster) launch(cmd *exec.Cmd, where place) error {
+	switch where {
+	case asNode:
+		machine.OwnNamespaces(cmd)
+	case onNode:
+		return machine.StartInside(c.process(nodeInit).PID(), cmd)
+	case onMachine:
+	}
+	return cmd.Start()
 }
 
 // failure says that a component did not become ready, unless the caller ended the launch: then its log
@@ -274,7 +306,7 @@ func (l *launch) failure(ctx context.Context, name string, err error) error {
 		return fmt.Errorf("waiting for %s: %w", name, context.Cause(ctx))
 	}
 	c := l.cluster
-	return &ComponentError{Component: name, Log: c.logPath(name), Tail: c.logTail(name, logTailLines), Err: err}
+	return &ComponentError{Component: name, Log: c.process(name).LogPath(), Tail: c.process(name).LogTail(logTailLines), Err: err}
 }
 
 func (l *launch) limit(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -291,7 +323,7 @@ func (l *launch) rollback() error {
 	slices.Reverse(l.started)
 	var errs []error
 	for _, name := range l.started {
-		errs = append(errs, c.stop(name, stopGrace))
+		errs = append(errs, c.process(name).Stop(stopGrace))
 	}
 	return errors.Join(errs...)
 }

@@ -1,0 +1,209 @@
+/*
+Copyright 2026 The Acme Platform Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/acme/platform-operator/hack/cluster/process"
+)
+
+// refusalTimeout is how long the API server may take to hear of new webhooks.
+const refusalTimeout = 15 * time.Second
+
+// scene is a sample, and what the demo does with it: all but the sample comes from scenes/KIND.yaml, and may be missing.
+type scene struct {
+	file, kind, name string // the sample
+
+	Stage string // manifest of what the sample is about
+	Needs string // what the demo does not have: the sample is not waited for
+	Once  string // what shows, when all is ready, what the sample is for; done once in a cluster's life
+	Show  []step // what the report runs
+	Try   []step // what the reader may run
+}
+
+// step is something to type.
+type step struct {
+	Why, Run string
+	Refused  bool // it fails, which is the point
+	Webhooks bool // it needs them
+}
+
+// loadScenes reads the samples that the kustomization lists, in its order.
+func (d *demo) loadScenes() ([]*scene, error) {
+	dir := filepath.Join("config", "samples")
+	var list struct{ Resources []string }
+	if err := d.readYAML(&list, dir, "kustomization.yaml"); err != nil {
+		return nil, err
+	}
+	var scenes []*scene
+	for _, file := range list.Resources {
+		var sample struct {
+			Kind     string
+			Metadata struct{ Name string }
+		}
+		if err := d.readYAML(&sample, dir, file); err != nil {
+			return nil, err
+		}
+		s := &scene{}
+		err := d.readYAML(s, "hack", "demo", "scenes", strings.ToLower(sample.Kind)+".yaml")
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		s.file, s.kind, s.name = filepath.Join(dir, file), strings.ToLower(sample.Kind), sample.Metadata.Name
+		scenes = append(scenes, s)
+	}
+	return scenes, nil
+}
+
+func (d *demo) readYAML(into any, elem ...string) error {
+	data, err := os.ReadFile(filepath.Join(append([]string{d.root}, elem...)...))
+	if err == nil {
+		err = yaml.Unmarshal(data, into)
+	}
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", filepath.Join(elem...), err)
+	}
+	return nil
+}
+
+// play applies the samples, waits until they are ready, and has them show what they are for.
+func (d *demo) play(ctx context.Context, scenes []*scene) error {
+	for _, act := range []func(context.Context, *scene) error{d.apply, d.awaitReady, d.once} {
+		for _, s := range scenes {
+			if err := act(ctx, s); err != nil {
+				return fmt.Errorf("%s %s: %w", s.kind, s.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// apply applies a sample and, the first time, what it is about: what the reader has changed since stays.
+func (d *demo) apply(ctx context.Context, s *scene) error {
+	if s.Stage != "" && d.kubectl(ctx, "get", s.kind, s.name) != nil {
+		if _, err := d.sh(ctx, s.Stage, "kubectl apply -f -"); err != nil {
+			return err
+		}
+	}
+	return d.kubectl(ctx, "apply", "--server-side", "--force-conflicts", "-f", s.file)
+}
+
+func (d *demo) awaitReady(ctx context.Context, s *scene) error {
+	if s.Needs != "" || d.kubectl(ctx, "explain", s.kind+".status") != nil { // a kind without a status is always ready
+		return nil
+	}
+	err := d.kubectl(ctx, "wait", "--for=condition=Ready", kubectlWait, s.kind, s.name)
+	if err != nil {
+		conditions, _ := d.sh(ctx, "", `kubectl get "$@" -o jsonpath='{range .status.conditions[*]}{.type}={.status} {.reason}: {.message}{"\n"}{end}'`,
+			s.kind, s.name)
+		return fmt.Errorf("not ready: %w\n%s", err, conditions)
+	}
+	return nil
+}
+
+func (d *demo) once(ctx context.Context, s *scene) error {
+	done := d.path("done-" + s.kind)
+	if _, err := os.Stat(done); err == nil || s.Once == "" {
+		return nil
+	}
+	if _, err := d.sh(ctx, "", s.Once); err != nil {
+		return err
+	}
+	return os.WriteFile(done, nil, 0o600)
+}
+
+// report shows, sample by sample, what was asked for and what exists now, and then what to try.
+func (d *demo) report(ctx context.Context, scenes []*scene) error {
+	for _, s := range scenes {
+		title := s.kind + " " + s.name
+		if s.Needs != "" {
+			title += " (needs " + s.Needs + ", which the demo does not have)"
+		}
+		fmt.Fprintf(d.out, "\n===== %s\n", title)
+		steps := append([]step{{Run: "cat " + s.file}, {Run: "kubectl get " + s.kind + " " + s.name + " -o wide"}}, s.Show...)
+		for _, each := range steps {
+			if each.Webhooks && d.context {
+				continue
+			}
+			output, err := d.show(ctx, each)
+			if err != nil {
+				return err
+			}
+			d.print(each, "", output)
+		}
+	}
+	fmt.Fprintf(d.out, "\n===== try it\n\n  export KUBECONFIG=%s PATH=%s:$PATH\n", d.kubeconfig(), d.binDir())
+	number := 0
+	for _, s := range scenes {
+		for _, each := range s.Try {
+			number++
+			d.print(each, fmt.Sprintf("%d. ", number), "")
+		}
+	}
+	fmt.Fprintf(d.out, "\n===== where things are\n\n")
+	for _, line := range [][2]string{
+		{"all objects", "kubectl get acme --all-namespaces"},
+		{"operator log", short(d.operator().LogPath())},
+		{"metrics", "http://" + at(d.ports.metrics) + "/metrics"},
+		{"again", d.command("up")},
+		{"remove all", d.command("down")},
+	} {
+		fmt.Fprintf(d.out, "  %-14s %s\n", line[0], line[1])
+	}
+	return nil
+}
+
+// show runs a step; one that has to be refused is tried until it is, and without effect.
+func (d *demo) show(ctx context.Context, s step) (output string, err error) {
+	if !s.Refused {
+		return d.sh(ctx, "", s.Run)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, refusalTimeout, errors.New("the API server does not reach the webhooks"))
+	defer cancel()
+	err = process.Poll(ctx, time.Second, nil, func() error {
+		var refusal error
+		if output, refusal = d.sh(ctx, "", s.Run); refusal == nil || ctx.Err() != nil {
+			return fmt.Errorf("not refused: %s", s.Run)
+		}
+		return nil
+	})
+	return output, err
+}
+
+// print writes a step as a terminal would show it.
+func (d *demo) print(s step, lead, output string) {
+	fmt.Fprintln(d.out)
+	if s.Why != "" {
+		fmt.Fprintf(d.out, "%s%s\n", lead, s.Why)
+	}
+	for line := range strings.Lines(strings.TrimSpace(s.Run)) {
+		fmt.Fprintf(d.out, "  $ %s\n", strings.TrimSuffix(line, "\n"))
+	}
+	for line := range strings.Lines(output) {
+		fmt.Fprintf(d.out, "  %s\n", strings.TrimSuffix(line, "\n"))
+	}
+}
