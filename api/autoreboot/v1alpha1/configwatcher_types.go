@@ -47,7 +47,7 @@ type Source struct {
 	Name string `json:"name"`
 
 	// keys are the keys of the object that count; a change of any other restarts nothing. Left out,
-	// all count. A key that does not exist is told in the condition SourcesFound.
+	// all count. A key that does not exist is reported in the condition SourcesFound.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32

@@ -160,7 +160,7 @@ type CAReference struct {
 // +kubebuilder:validation:XValidation:rule="has(self.query) != (has(self.table) || has(self.column) || has(self.where))",message="must be either query, or table and column (and where)"
 // +kubebuilder:validation:XValidation:rule="has(self.table) == has(self.column)",message="table and column must be given together"
 type Watch struct {
-	// table is the table, as TABLE or SCHEMA.TABLE, spelled as it is and without quotes. In PostgreSQL
+	// table is the table, as TABLE or SCHEMA.TABLE, in the database's own spelling and without quotes. In PostgreSQL
 	// a table without schema is looked for in public only; in MySQL the schema is a database.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -168,7 +168,7 @@ type Watch struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[^.\\\\x00]+([.][^.\\\\x00]+)?$')",message="must be TABLE or SCHEMA.TABLE; use query for names with a dot in them"
 	Table string `json:"table,omitempty"`
 
-	// column is the column, spelled as it is and without quotes. Its value may be of any type: text,
+	// column is the column, in the database's own spelling and without quotes. Its value may be of any type: text,
 	// number, time, boolean, bytes; NULL is a value, too.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -261,14 +261,14 @@ type RebootPolicyStatus struct {
 
 	common.RestartStatus `json:",inline"`
 
-	// watching stands for what is watched: source and watch. When these change, the next value is taken
-	// as it is, without a restart.
+	// watching identifies what is watched: source and watch. When these change, the next value is the new
+	// baseline, without a restart.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=10,displayName="Watched value",xDescriptors={"urn:alm:descriptor:text"}
 	Watching string `json:"watching,omitempty"`
 
 	// valueType is what the last value was: text, integer, number, boolean, time or bytes. A value of
-	// another type is taken as it is, without a restart.
+	// another type is a new baseline, without a restart.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=11,displayName="Type of the value",xDescriptors={"urn:alm:descriptor:text"}
 	ValueType string `json:"valueType,omitempty"`

@@ -27,7 +27,7 @@ import (
 type Outcome string
 
 const (
-	// OutcomeRunning means that the run is going on.
+	// OutcomeRunning means that the run is in progress.
 	OutcomeRunning Outcome = "Running"
 	// OutcomeSucceeded means that all pods of the run succeeded.
 	OutcomeSucceeded Outcome = "Succeeded"
@@ -37,7 +37,7 @@ const (
 	OutcomeStopped Outcome = "Stopped"
 )
 
-// ActiveRun is a run that is going on.
+// ActiveRun is a run that is in progress.
 type ActiveRun struct {
 	// job is the name of the Job.
 	Job string `json:"job"`
@@ -54,7 +54,7 @@ type ActiveRun struct {
 type LastRun struct {
 	ActiveRun `json:",inline"`
 
-	// ended is when the run ended; not there while it is going on.
+	// ended is when the run ended; absent while it is in progress.
 	// +optional
 	Ended *metav1.Time `json:"ended,omitempty"`
 
@@ -75,7 +75,7 @@ type RunNow struct {
 	// at is when the annotation was set.
 	At metav1.Time `json:"at"`
 
-	// job is the name of the Job; not there while the request waits for runs that are going on.
+	// job is the name of the Job; absent while the request waits for runs in progress.
 	// +optional
 	Job string `json:"job,omitempty"`
 
@@ -93,7 +93,7 @@ type Ledger struct {
 	// settledUntil is up to where all slots are dealt with: they were run, queued, skipped or missed.
 	SettledUntil metav1.Time `json:"settledUntil"`
 
-	// queue are the slots, in UTC, that wait for runs that are going on.
+	// queue are the slots, in UTC, that wait for runs in progress.
 	// +optional
 	// +listType=atomic
 	Queue []metav1.Time `json:"queue,omitempty"`
@@ -130,16 +130,16 @@ type CronTabStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=5,displayName="Last failure",xDescriptors={"urn:alm:descriptor:text"}
 	LastFailure *metav1.Time `json:"lastFailure,omitempty"`
 
-	// active are the runs that are going on, the oldest first.
+	// active are the runs in progress, the oldest first.
 	// +optional
 	// +listType=map
 	// +listMapKey=job
-	// +operator-sdk:csv:customresourcedefinitions:type=status,order=6,displayName="Runs that go on",xDescriptors={"urn:alm:descriptor:text"}
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=6,displayName="Runs in progress",xDescriptors={"urn:alm:descriptor:text"}
 	Active []ActiveRun `json:"active,omitempty"`
 
-	// activeRuns is how many runs are going on.
+	// activeRuns is how many runs are in progress.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,order=7,displayName="Number of runs that go on",xDescriptors={"urn:alm:descriptor:text"}
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=7,displayName="Number of runs in progress",xDescriptors={"urn:alm:descriptor:text"}
 	ActiveRuns int32 `json:"activeRuns"`
 
 	// missed is how many slots have passed so far for which no run was started, because they were too late.
@@ -147,8 +147,8 @@ type CronTabStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=8,displayName="Missed runs",xDescriptors={"urn:alm:descriptor:text"}
 	Missed int64 `json:"missed,omitempty"`
 
-	// skipped is how many slots have passed so far for which no run was started, because of runs that were
-	// going on.
+	// skipped is how many slots have passed so far for which no run was started, because of other runs
+	// in progress.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=9,displayName="Skipped runs",xDescriptors={"urn:alm:descriptor:text"}
 	Skipped int64 `json:"skipped,omitempty"`
@@ -158,16 +158,16 @@ type CronTabStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=10,displayName="Last run by hand",xDescriptors={"urn:alm:descriptor:text"}
 	RunNow *RunNow `json:"runNow,omitempty"`
 
-	// requests are the requests for runs by hand that wait for runs that are going on, the oldest first. At most ten
+	// requests are the requests for runs by hand that wait for runs in progress, the oldest first. At most ten
 	// wait; further ones are dropped.
 	// +optional
 	// +listType=atomic
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=14,displayName="Runs by hand that wait",xDescriptors={"urn:alm:descriptor:text"}
 	Requests []RunNow `json:"requests,omitempty"`
 
-	// replicas is how many pods the runs that are going on have.
+	// replicas is how many pods the runs in progress have.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,order=11,displayName="Pods of runs that go on",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=11,displayName="Pods of runs in progress",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
 	Replicas int32 `json:"replicas"`
 
 	// selector finds the pods of all runs, in the form of a label selector.
@@ -184,7 +184,7 @@ type CronTabStatus struct {
 // CronTab runs a container on a schedule, in one or several pods at a time. Each run is a Job of its own.
 //
 // To start a run by hand, set the annotation batch.acme.com/run-now to a value that it never had: it names the
-// request. Deleting a CronTab stops or awaits what is going on (spec.deletionPolicy), and deletes all runs.
+// request. Deleting a CronTab stops or awaits runs in progress (spec.deletionPolicy), and deletes all runs.
 //
 // +operator-sdk:csv:customresourcedefinitions:order=5,displayName="Cron Tab",resources={{Job,v1,""},{Pod,v1,""}}
 // +kubebuilder:object:root=true

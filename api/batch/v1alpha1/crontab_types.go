@@ -21,7 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ConcurrencyPolicy says what becomes of a slot that comes while an earlier run is still going on.
+// ConcurrencyPolicy decides about a slot that comes while an earlier run is in progress.
 // +kubebuilder:validation:Enum=Forbid;Allow;Replace;Queue
 type ConcurrencyPolicy string
 
@@ -49,7 +49,7 @@ const (
 	MissedRunAll MissedRunsPolicy = "RunAll"
 )
 
-// DeletionPolicy says what becomes of runs that are going on when their CronTab is deleted.
+// DeletionPolicy decides about runs that are in progress when their CronTab is deleted.
 // +kubebuilder:validation:Enum=Stop;Await
 type DeletionPolicy string
 
@@ -200,12 +200,12 @@ type CronTabSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=11,displayName="Pod template",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Template PodTemplate `json:"template,omitzero"`
 
-	// concurrencyPolicy says what becomes of a slot that comes while an earlier run is still going on:
+	// concurrencyPolicy decides about a slot that comes while an earlier run is in progress:
 	// Forbid (default) skips it, Allow starts it beside the others, Replace stops the earlier run and
 	// starts the new one when its pods are gone, Queue starts it when the earlier ones have ended.
 	// +optional
 	// +kubebuilder:default=Forbid
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=13,displayName="When an earlier run still goes on",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Forbid","urn:alm:descriptor:com.tectonic.ui:select:Allow","urn:alm:descriptor:com.tectonic.ui:select:Replace","urn:alm:descriptor:com.tectonic.ui:select:Queue"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=13,displayName="When an earlier run is in progress",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Forbid","urn:alm:descriptor:com.tectonic.ui:select:Allow","urn:alm:descriptor:com.tectonic.ui:select:Replace","urn:alm:descriptor:com.tectonic.ui:select:Queue"}
 	ConcurrencyPolicy ConcurrencyPolicy `json:"concurrencyPolicy,omitempty"`
 
 	// queueLimit is how many slots Queue lets wait; further ones are skipped. 1 to 100, default 10.
@@ -251,7 +251,7 @@ type CronTabSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=18,displayName="Pods that may fail",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	BackoffLimit *int32 `json:"backoffLimit,omitempty"`
 
-	// suspend stops new runs from being started by the schedule; those that go on are left alone, and runs
+	// suspend stops new runs from being started by the schedule; those in progress are left alone, and runs
 	// by hand are possible. Slots that pass meanwhile are not made up for. Default false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=12,displayName="Suspended",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
@@ -289,7 +289,7 @@ type CronTabSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=22,displayName="Ended runs to keep",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	History History `json:"history,omitzero"`
 
-	// deletionPolicy says what becomes of runs that are going on when this object is deleted: Stop
+	// deletionPolicy decides about runs that are in progress when this object is deleted: Stop
 	// (default) stops them, Await lets them end first. It may be changed while the object waits.
 	// +optional
 	// +kubebuilder:default=Stop

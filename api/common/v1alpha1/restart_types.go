@@ -40,7 +40,7 @@ type RestartPolicy struct {
 	// strategy is how pods are restarted. RolloutRestart (default) marks the pod template of each
 	// Deployment, StatefulSet and DaemonSet, which then does its own rolling update, and evicts pods
 	// of other controllers; a pod without any controller would not come back and is left alone. Evict
-	// evicts every selected pod, whoever made it, and waits while a PodDisruptionBudget allows none.
+	// evicts every selected pod, whatever its owner, and waits while a PodDisruptionBudget allows none.
 	// Delete deletes them without asking. Pods of Jobs and static pods are never touched.
 	// +optional
 	// +kubebuilder:default=RolloutRestart
@@ -123,7 +123,7 @@ const (
 	OutcomeRefused RestartOutcome = "Refused"
 	// OutcomeNothing means that nothing is selected.
 	OutcomeNothing RestartOutcome = "NothingToRestart"
-	// OutcomeDryRun means that it was only told.
+	// OutcomeDryRun means that it was only reported.
 	OutcomeDryRun RestartOutcome = "DryRun"
 	// OutcomeCancelled means that newer content came before all was restarted.
 	OutcomeCancelled RestartOutcome = "Cancelled"

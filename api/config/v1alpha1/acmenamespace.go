@@ -71,7 +71,7 @@ type AcmeNamespaceConfig struct {
 	// +optional
 	Identity IdentityConfig `json:"identity,omitzero"`
 
-	// Billing says who is told that a namespace was released.
+	// Billing says where the release of a namespace is reported.
 	// +optional
 	Billing BillingConfig `json:"billing,omitzero"`
 }

@@ -35,7 +35,7 @@ const (
 	BillingCloudEvents BillingType = "CloudEvents"
 )
 
-// BillingConfig says who is told that a namespace was released.
+// BillingConfig says where the release of a namespace is reported.
 type BillingConfig struct {
 	// Type chooses the way: `None` or `CloudEvents`. The block of the same name must be given, and no
 	// other. Default `None`.

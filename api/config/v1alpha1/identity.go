@@ -31,7 +31,7 @@ type IdentityType string
 
 // The identity providers.
 const (
-	// IdentityNone asks nobody: every username is taken as it is.
+	// IdentityNone verifies nothing: every username is accepted.
 	IdentityNone IdentityType = "None"
 	// IdentityLDAP searches a directory server, such as Active Directory or OpenLDAP.
 	IdentityLDAP IdentityType = "LDAP"

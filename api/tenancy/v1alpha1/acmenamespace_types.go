@@ -24,7 +24,7 @@ import (
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 )
 
-// DeletionPolicy says what becomes of the Namespace when its AcmeNamespace is deleted.
+// DeletionPolicy decides about the Namespace when its AcmeNamespace is deleted.
 // +kubebuilder:validation:Enum=Delete;Retain
 type DeletionPolicy string
 
@@ -96,7 +96,7 @@ type AcmeNamespaceSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=4,displayName="Deployment tier",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:dev","urn:alm:descriptor:com.tectonic.ui:select:stg","urn:alm:descriptor:com.tectonic.ui:select:prod"}
 	DeploymentTier common.TierName `json:"deploymentTier,omitempty"`
 
-	// deletionPolicy says what becomes of the Namespace when this object is deleted: Delete removes
+	// deletionPolicy decides about the Namespace when this object is deleted: Delete removes
 	// it with everything in it, Retain keeps it. Left out, it follows the tier: Retain for prod, else
 	// Delete; a Namespace that existed before, and was adopted, is retained whatever the tier. Retain,
 	// once status.deletionPolicy shows it, holds until Delete is written here, also after a change of tier.

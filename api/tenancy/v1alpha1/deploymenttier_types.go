@@ -170,7 +170,7 @@ func (r AdminRule) PolicyRule() rbacv1.PolicyRule {
 }
 
 // DeploymentTier overrides the built-in tier of the same name for every AcmeNamespace of that tier. A
-// change reaches all of them at once; deleting it brings the built-in tier back.
+// change reaches all of them at once; deleting it restores the built-in tier.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=dtier,categories=acme
