@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,8 +36,8 @@ import (
 // The topic names the kind of question. Each topic has Config.OutsideWorkers of its own; a question has
 // Config.OutsideTimeout. There is one question at a time for an object and topic. Its answer is kept until a run collects
 // it by calling Ask again; the next call asks anew. An answer about another generation of the object is never given: the
-// question is asked again for this one. Once an error was given, it is given again while the question is repeated, so
-// that a step that returns it is tried again with growing delays, and its condition does not change back and forth.
+// question is asked again for this one. What was answered, be it an error, stands while the question is repeated, so that
+// the step's condition does not change back and forth, and its errors are tried again with growing delays.
 //
 // The function runs beside the runs: it must not touch the object, and has to end when its context does.
 func Ask[T Object, A any](s Scope[T], topic string, ask func(context.Context) (A, error)) (answer A, answered bool, err error) {
@@ -63,6 +64,7 @@ type outside struct {
 	inquiries map[question]*inquiry
 	waiting   map[string][]*inquiry // for a worker, by topic
 	working   map[string]int        // by topic
+	first     bool                  // whether the next question to get a worker is to be one that had no answer yet
 	done      sync.WaitGroup
 }
 
@@ -81,6 +83,7 @@ type inquiry struct {
 	cancel     context.CancelFunc // nil while it waits for a worker
 	unwanted   bool               // as the object has changed meanwhile
 	reply      reply              // the last one: until there is a new one, that of the try before
+	again      bool               // there was a try before
 	at         time.Time          // of the reply; zero while there is no new one
 	collected  bool
 }
@@ -124,30 +127,27 @@ func (o *outside) ask(q question, generation int64, key client.ObjectKey, run fu
 		o.disregard(last, generation, run)
 		return reply{}, false
 	case last.at.IsZero():
-		return last.reply, last.reply.err != nil
+		return last.reply, last.again
 	case last.generation != generation:
 		last = nil
 	case !last.collected:
 		last.collected = true
-		if last.reply.err == nil {
-			delete(o.inquiries, q)
-		}
 		return last.reply, true
 	}
 	next := &inquiry{question: q, generation: generation, key: key, run: run}
 	if last != nil {
-		next.reply = last.reply
+		next.reply, next.again = last.reply, true
 	}
 	o.inquiries[q] = next
 	o.waiting[q.topic] = append(o.waiting[q.topic], next)
 	o.employ(q.topic)
-	return next.reply, next.reply.err != nil
+	return next.reply, next.again
 }
 
 // disregard has a question that has no reply yet be asked for another generation instead: at once if it still waits for
 // a worker, else when it has ended, which wakes the object.
 func (o *outside) disregard(last *inquiry, generation int64, run func(context.Context) (any, error)) {
-	last.reply = reply{}
+	last.reply, last.again = reply{}, false
 	if last.cancel == nil {
 		last.generation, last.run = generation, run
 		return
@@ -159,8 +159,7 @@ func (o *outside) disregard(last *inquiry, generation int64, run func(context.Co
 // employ lets the questions of a topic run that have a worker. The lock is held.
 func (o *outside) employ(topic string) {
 	for o.ctx != nil && o.ctx.Err() == nil && o.working[topic] < o.workers && len(o.waiting[topic]) > 0 {
-		next := o.waiting[topic][0]
-		o.waiting[topic] = o.waiting[topic][1:]
+		next := o.next(topic)
 		ctx, cancel := context.WithTimeout(o.ctx, o.timeout)
 		next.cancel = cancel
 		o.working[topic]++
@@ -170,6 +169,18 @@ func (o *outside) employ(topic string) {
 			o.wake(o.ctx, next.key)
 		})
 	}
+}
+
+// next takes a question off those that wait for a worker: in turn the one that waits longest, and the first that had no
+// answer yet, so that what the outside answers at once does not wait for all that hangs. The lock is held.
+func (o *outside) next(topic string) *inquiry {
+	at := 0
+	if o.first = !o.first; o.first {
+		at = max(0, slices.IndexFunc(o.waiting[topic], func(i *inquiry) bool { return !i.again }))
+	}
+	next := o.waiting[topic][at]
+	o.waiting[topic] = slices.Delete(o.waiting[topic], at, at+1)
+	return next
 }
 
 // safely turns a panic into an error, as the runs do.

@@ -99,7 +99,11 @@ func TestAQuestionIsAskedOnceAndItsAnswerKept(t *testing.T) {
 			t.Errorf("asked %d times, woken %d times", asked.Load(), woken.Load())
 		}
 		expect(t, "collected late", o.settled("u", 1, slowly), "yes")
-		expect(t, "asked anew once it is collected", o.settled("u", 1, slowly), "pending")
+		expect(t, "stands while it is asked anew, once it is collected", o.settled("u", 1, slowly), "yes")
+		pass(2 * time.Second)
+		if asked.Load() != 2 || woken.Load() != 2 {
+			t.Errorf("asked %d times, woken %d times", asked.Load(), woken.Load())
+		}
 		expect(t, "of another object", o.settled("v", 1, says("no", nil)), "pending")
 		expect(t, "of another object", o.settled("v", 1, says("no", nil)), "no")
 	})
@@ -164,6 +168,45 @@ func TestAnAnswerOfAnotherGenerationIsNotGiven(t *testing.T) {
 		expect(t, "one that waited for a worker", o.settled("w", 2, nil), "new")
 		expect(t, "nothing is left of the old one", o.settled("v", 2, says("new", nil)), "pending")
 		expect(t, "for the new spec", o.settled("v", 2, nil), "new")
+	})
+}
+
+// What is answered at once does not wait for all that hung before and is asked again; and that gets its turn, too.
+func TestNewQuestionsDoNotWaitForAllThatHang(t *testing.T) {
+	asking(t, 1, func(t *testing.T, o *outside, _ *atomic.Int32) {
+		for i := range 10 {
+			o.settled(fmt.Sprint("u", i), 1, hangs)
+		}
+		pass(10*20*time.Second + time.Second)
+		for i := range 10 {
+			for range 2 {
+				expect(t, "hung", o.settled(fmt.Sprint("u", i), 1, hangs), context.DeadlineExceeded.Error())
+			}
+		}
+		for i := range 10 {
+			expect(t, "new", o.settled(fmt.Sprint("v", i), 1, says("yes", nil)), "pending")
+		}
+		pass(3 * 20 * time.Second)
+		expect(t, "the first of them", o.settled("v0", 1, nil), "yes")
+		if repeated := len(o.waiting["billing"]); repeated >= 19-4 {
+			t.Errorf("%d wait", repeated)
+		}
+		pass(20 * 20 * time.Second)
+		for i := range 10 {
+			if i := o.inquiries[about(fmt.Sprint("u", i))]; i.at.IsZero() {
+				t.Errorf("%s was not asked again", i.uid)
+			}
+		}
+	})
+}
+
+func TestAnAnswerStandsUntilTheNext(t *testing.T) {
+	asking(t, 1, func(t *testing.T, o *outside, _ *atomic.Int32) {
+		expect(t, "first", o.settled("u", 1, says("unknown", nil)), "pending")
+		expect(t, "collected", o.settled("u", 1, nil), "unknown")
+		expect(t, "while it is asked again", o.settled("u", 1, says("known", nil)), "unknown")
+		expect(t, "after that", o.settled("u", 1, nil), "known")
+		expect(t, "but not for another spec", o.settled("u", 2, says("unknown", nil)), "pending")
 	})
 }
 
