@@ -227,14 +227,13 @@ func certificateFault(err error) string {
 }
 
 func networkFault(err error) string {
+	for _, own := range []error{errBeyond, errForbidden, errUnjudged} {
+		if errors.Is(err, own) {
+			return own.Error()
+		}
+	}
 	dns, netErr := (*net.DNSError)(nil), net.Error(nil)
 	switch {
-	case errors.Is(err, errBeyond):
-		return errBeyond.Error()
-	case errors.Is(err, errForbidden):
-		return errForbidden.Error()
-	case errors.Is(err, errUnjudged):
-		return errUnjudged.Error()
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return "there is no such host"
 	case errors.As(err, &dns):

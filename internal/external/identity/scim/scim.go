@@ -82,8 +82,8 @@ type directory struct {
 // A user counts as found when Attribute is exactly the name that was asked for, in upper and lower case as well: SCIM
 // compares userName without regard to case, but RBAC does not, and a provider may ignore a filter. A user whose attribute
 // "active" is false counts as not found; a user without that attribute counts as found; anything else in it, such as the
-// text "False", is an error. Every answer other than 200 with a SCIM list of the users that it counts is an error, too: a 404 means a wrong URL and not an unknown user. Redirects are not
-// followed, so the token goes nowhere but to URL.
+// text "False", is an error. Every answer other than 200 with a SCIM list of the users that it counts is an error, too:
+// a 404 means a wrong URL and not an unknown user. Redirects are not followed, so the token goes nowhere but to URL.
 func New(o Options) (identity.Directory, error) {
 	o.Attribute = cmp.Or(o.Attribute, "userName")
 	o.Timeout = cmp.Or(o.Timeout, 3*time.Second)
