@@ -1,5 +1,6 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
+
 // Package policy holds the admission policies that are installed beside the operator, so that the operator can tell
 // whether those of a cluster are the same.
 package policy

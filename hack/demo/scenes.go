@@ -100,7 +100,8 @@ func (d *demo) apply(ctx context.Context, s *scene) error {
 }
 
 func (d *demo) awaitReady(ctx context.Context, s *scene) error {
-	if s.Needs != "" || d.kubectl(ctx, "explain", s.kind+".status") != nil { // a kind without a status is always ready
+	hasStatus := d.kubectl(ctx, "explain", s.kind+".status") == nil // a kind without a status is always ready
+	if s.Needs != "" || !hasStatus {
 		return nil
 	}
 	err := d.kubectl(ctx, "wait", "--for=condition=Ready", kubectlWait, s.kind, s.name)

@@ -41,27 +41,38 @@ func TestLimits(t *testing.T) {
 func TestMutate(t *testing.T) {
 	for name, tc := range map[string]struct{ mutation, says, fails string }{
 		"a test fails": {
-			"breaks: sums\nkilled by: sum\nrun: TestSum\nfile: sum/sum.go\n-a + b\n+a - b\n", "killed", ""},
+			"breaks: sums\nkilled by: sum\nrun: TestSum\nfile: sum/sum.go\n-a + b\n+a - b\n", "killed", "",
+		},
 		"a test of another file fails": {
-			"breaks: limits\nkilled by: sum\nfile: limits.yaml\n-most: 3\n+\n", "(TestLimits)", ""},
+			"breaks: limits\nkilled by: sum\nfile: limits.yaml\n-most: 3\n+\n", "(TestLimits)", "",
+		},
 		"two edits of a file, one over two lines": {
-			"breaks: sums\nkilled by: sum\nfile: sum/sum.go\n-2 * a\n+3 * a\n-int {\n-\treturn a\n+int {\n+\treturn 2*a\n", "(TestSum)", ""},
+			"breaks: sums\nkilled by: sum\nfile: sum/sum.go\n-2 * a\n+3 * a\n-int {\n-\treturn a\n+int {\n+\treturn 2*a\n", "(TestSum)", "",
+		},
 		"no test fails": {
-			"breaks: products\nkilled by: sum\nfile: sum/sum.go\n-2 * a\n+3 * a\n", "SURVIVED", "products: survived"},
+			"breaks: products\nkilled by: sum\nfile: sum/sum.go\n-2 * a\n+3 * a\n", "SURVIVED", "products: survived",
+		},
 		"the test that would fail is not run": {
-			"breaks: sums\nkilled by: sum\nrun: TestLimits\nfile: sum/sum.go\n-a + b\n+a - b\n", "SURVIVED", "1 of 1 mutations were not killed"},
+			"breaks: sums\nkilled by: sum\nrun: TestLimits\nfile: sum/sum.go\n-a + b\n+a - b\n", "SURVIVED", "1 of 1 mutations were not killed",
+		},
 		"it does not compile": {
-			"breaks: sums\nkilled by: sum\nfile: sum/sum.go\n-a + b\n+a +\n", "ERROR", "does not compile"},
+			"breaks: sums\nkilled by: sum\nfile: sum/sum.go\n-a + b\n+a +\n", "ERROR", "does not compile",
+		},
 		"the tests end without a failure": {
-			"breaks: sums\nkilled by: sum\nfile: sum/sum.go\n-return a + b\n+go func() { panic(1) }()\n+\tselect {}\n", "ERROR", "could not run, or did not end"},
+			"breaks: sums\nkilled by: sum\nfile: sum/sum.go\n-return a + b\n+go func() { panic(1) }()\n+\tselect {}\n", "ERROR", "could not run, or did not end",
+		},
 		"the text is gone": {
-			"breaks: sums\nkilled by: sum\nfile: sum/sum.go\n-a * b\n+a - b\n", "ERROR", "no longer applies: sum/sum.go has 0 times"},
+			"breaks: sums\nkilled by: sum\nfile: sum/sum.go\n-a * b\n+a - b\n", "ERROR", "no longer applies: sum/sum.go has 0 times",
+		},
 		"the text is there twice": {
-			"breaks: sums\nkilled by: sum\nfile: sum/sum.go\n-int\n+int64\n", "ERROR", "no longer applies: sum/sum.go has 4 times"},
+			"breaks: sums\nkilled by: sum\nfile: sum/sum.go\n-int\n+int64\n", "ERROR", "no longer applies: sum/sum.go has 4 times",
+		},
 		"the file is gone": {
-			"breaks: sums\nkilled by: sum\nfile: sum/gone.go\n-int\n+int64\n", "ERROR", "no longer applies: open"},
+			"breaks: sums\nkilled by: sum\nfile: sum/gone.go\n-int\n+int64\n", "ERROR", "no longer applies: open",
+		},
 		"the tests fail anyway": {
-			"breaks: sums\nkilled by: gone\nfile: sum/sum.go\n-a + b\n+a - b\n", "", "gone fails without any mutation"},
+			"breaks: sums\nkilled by: gone\nfile: sum/sum.go\n-a + b\n+a - b\n", "", "gone fails without any mutation",
+		},
 		"it is incomplete":    {"breaks: sums\nfile: sum/sum.go\n-a + b\n+a - b\n", "", "a mutation needs breaks, killed by"},
 		"it is misspelled":    {"brakes: sums\n", "", `"brakes: sums" is no line of a mutation`},
 		"it is unclear where": {"breaks: sums\n-a + b\n", "", "there is no file before"},

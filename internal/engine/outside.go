@@ -166,7 +166,7 @@ func (o *outside) next(topic string) *inquiry {
 		at = max(0, slices.IndexFunc(o.waiting[topic], func(i *inquiry) bool { return !i.again }))
 	}
 	next := o.waiting[topic][at]
-	o.waiting[topic] = slices.Delete(o.waiting[topic], at, at+1)
+	o.waiting[topic] = slices.Concat(o.waiting[topic][:at], o.waiting[topic][at+1:])
 	return next
 }
 

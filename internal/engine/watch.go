@@ -93,8 +93,8 @@ func controllerOf(o client.Object) []string {
 	return nil
 }
 
-// retryMin is how long a queue waits after a first failure.
-const retryMin = 50 * time.Millisecond
+// firstRetry is how long a queue waits after a first failure.
+const firstRetry = 50 * time.Millisecond
 
 // controllerOptions are what all controllers have in common. What fails is tried again after twice the time of before, at
 // most retryMax.
@@ -102,7 +102,7 @@ func controllerOptions(workers int, retryMax time.Duration) controller.Options {
 	return controller.Options{
 		MaxConcurrentReconciles: workers,
 		ReconciliationTimeout:   runTimeout,
-		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryMin, retryMax),
+		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, retryMax),
 	}
 }
 

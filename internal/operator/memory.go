@@ -30,7 +30,7 @@ func TuneMemory(limits []string) {
 // not count, the pages of the program above all, and for what comes between two collections.
 func softLimit(files []string) int64 {
 	for _, file := range files {
-		text, err := os.ReadFile(file) //nolint:gosec // It is the kernel that writes it.
+		text, err := os.ReadFile(file)
 		if err != nil {
 			continue
 		}

@@ -26,4 +26,4 @@ func NewLogger(o zap.Options) logr.Logger {
 }
 
 // verbosity is a level of logr as zap counts it.
-func verbosity(v int) zapcore.Level { return zapcore.Level(-v) }
+func verbosity(v int8) zapcore.Level { return zapcore.Level(-v) }

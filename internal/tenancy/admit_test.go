@@ -112,7 +112,8 @@ func TestAdmit(t *testing.T) {
 		{"all service accounts", me(governed("sam", "system:serviceaccounts")), cluster{}, false, "AdminReserved", false, nil},
 		{
 			"service accounts", me(governed("system:serviceaccount:ci:deployer", "system:serviceaccounts:ci", "devs")),
-			cluster{}, false, "", false, amounts("cpu", "5", "memory", "10Gi", "pods", "10"),
+			cluster{},
+			false, "", false, amounts("cpu", "5", "memory", "10Gi", "pods", "10"),
 		},
 		{"a Namespace of nobody", me(), cluster{namespace: existing()}, false, "NameTaken", false, nil},
 		{"an older one", me(), cluster{others: []v1alpha1.AcmeNamespace{*asking("older", 0)}}, false, "NameTaken", false, nil},

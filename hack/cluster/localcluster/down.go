@@ -58,14 +58,8 @@ func (c *Cluster) guests() ([]string, error) {
 	return names, nil
 }
 
-// end stops everything and removes every trace. It does not go by the cluster's record, which may be what is broken.
-func (c *Cluster) end(ctx context.Context) error {
-	isReal := c.isReal()
-	if isReal {
-		if err := machine.RequireRoot(); err != nil {
-			return fmt.Errorf("cluster %s: %w", c.Name(), err)
-		}
-	}
+// endGuests stops what runs in the cluster's folder and is no part of the cluster.
+func (c *Cluster) endGuests() error {
 	guests, err := c.guests()
 	if err != nil {
 		return err
@@ -74,6 +68,20 @@ func (c *Cluster) end(ctx context.Context) error {
 		if err := c.process(guest).Stop(guestGrace); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// end stops everything and removes every trace. It does not go by the cluster's record, which may be what is broken.
+func (c *Cluster) end(ctx context.Context) error {
+	isReal := c.isReal()
+	if isReal {
+		if err := machine.RequireRoot(); err != nil {
+			return fmt.Errorf("cluster %s: %w", c.Name(), err)
+		}
+	}
+	if err := c.endGuests(); err != nil {
+		return err
 	}
 	for _, component := range slices.Backward(componentNames) {
 		if err := c.process(component).Stop(stopGrace); err != nil {

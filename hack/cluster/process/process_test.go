@@ -25,11 +25,11 @@ import (
 func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "obedient":
-		time.Sleep(time.Hour) // SIGTERM ends it
+		<-time.After(time.Hour) // SIGTERM ends it
 	case "deaf":
 		signal.Ignore(syscall.SIGTERM)
 		_, _ = io.WriteString(os.Stdout, "one\ntwo\ndeaf\n")
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 	case "broken":
 		_, _ = io.WriteString(os.Stderr, "cannot work like this\n")
 		os.Exit(3)

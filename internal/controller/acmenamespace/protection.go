@@ -174,7 +174,8 @@ func (p *protection) Start(ctx context.Context) error {
 		if now.lacks == before.lacks && now.differs == before.differs && (now.err == nil) == (before.err == nil) {
 			continue
 		}
-		ctrl.LoggerFrom(ctx).Info("The guardrail policy has changed", "protects", now == finding{}, "lacks", now.lacks, "differs", now.differs, "error", now.err)
+		ctrl.LoggerFrom(ctx).Info("The guardrail policy has changed",
+			"protects", now == finding{}, "lacks", now.lacks, "differs", now.differs, "error", now.err)
 		p.wake(ctx)
 	}
 }

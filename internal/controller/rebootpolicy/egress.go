@@ -107,6 +107,51 @@ func peerHolds(peer networkingv1.NetworkPolicyPeer, namespace string, b *backend
 	return selects(peer.PodSelector, b.labels)
 }
 
+func ended(p corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+}
+
+// agree completes the port of a Service's pods as all of these have it. Where they differ, nothing can be concluded.
+func agree(b *backend, pods []corev1.Pod) {
+	asked, found := *b, false
+	for _, p := range pods {
+		port, name := asked.port, asked.portName
+		if port == 0 {
+			port = portNumber(p.Spec, name)
+		} else {
+			name = portName(p.Spec, port)
+		}
+		switch {
+		case ended(p), port == 0: // a pod without a port of that name serves nothing
+		case !found:
+			b.port, b.portName, found = port, name, true
+		case b.port != port || b.portName != name:
+			b.port, b.portName = asked.port, asked.portName
+			return
+		}
+	}
+}
+
+func portName(spec corev1.PodSpec, number int32) string {
+	return portWhere(spec, func(p corev1.ContainerPort) bool { return p.ContainerPort == number }).Name
+}
+
+func portNumber(spec corev1.PodSpec, name string) int32 {
+	return portWhere(spec, func(p corev1.ContainerPort) bool { return p.Name == name }).ContainerPort
+}
+
+// portWhere is a pod's first port of TCP that is meant, a zero one when there is none.
+func portWhere(spec corev1.PodSpec, meant func(corev1.ContainerPort) bool) corev1.ContainerPort {
+	for _, c := range spec.Containers {
+		for _, p := range c.Ports {
+			if meant(p) && (p.Protocol == corev1.ProtocolTCP || p.Protocol == "") {
+				return p
+			}
+		}
+	}
+	return corev1.ContainerPort{}
+}
+
 // selects tells whether a selector, which selects everything when it is nil, selects labels.
 func selects(s *metav1.LabelSelector, set labels.Set) bool {
 	if s == nil {

@@ -124,3 +124,34 @@ func TestServed(t *testing.T) {
 		}
 	}
 }
+
+func TestAgree(t *testing.T) {
+	pod := func(ports ...corev1.ContainerPort) corev1.Pod {
+		return corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{}, {Ports: ports}}}}
+	}
+	port := func(name string, number int32) corev1.ContainerPort {
+		return corev1.ContainerPort{Name: name, ContainerPort: number, Protocol: corev1.ProtocolTCP}
+	}
+	over := pod(port("sql", 1))
+	over.Status.Phase = corev1.PodSucceeded
+	for _, c := range []struct {
+		reason      string
+		asked, want backend
+		pods        []corev1.Pod
+	}{
+		{"a name", backend{portName: "sql"}, backend{portName: "sql", port: 15432}, []corev1.Pod{pod(port("http", 80), port("sql", 15432))}},
+		{"a number", backend{port: 15432}, backend{portName: "sql", port: 15432}, []corev1.Pod{pod(port("http", 80), port("sql", 15432))}},
+		{"several pods", backend{portName: "sql"}, backend{portName: "sql", port: 5}, []corev1.Pod{pod(port("sql", 5)), pod(port("sql", 5))}},
+		{"pods that serve nothing", backend{portName: "sql"}, backend{portName: "sql", port: 5}, []corev1.Pod{over, pod(), pod(port("sql", 5)), pod(port("x", 6))}},
+		{"numbers that differ", backend{portName: "sql"}, backend{portName: "sql"}, []corev1.Pod{pod(port("sql", 5)), pod(port("sql", 6))}},
+		{"names that differ", backend{port: 5}, backend{port: 5}, []corev1.Pod{pod(port("sql", 5)), pod(port("db", 5))}},
+		{"one without a name", backend{port: 5}, backend{port: 5}, []corev1.Pod{pod(port("sql", 5)), pod()}},
+		{"another protocol", backend{portName: "sql"}, backend{portName: "sql"}, []corev1.Pod{pod(corev1.ContainerPort{Name: "sql", ContainerPort: 5, Protocol: corev1.ProtocolUDP})}},
+		{"no pods", backend{portName: "sql"}, backend{portName: "sql"}, nil},
+	} {
+		got := c.asked
+		if agree(&got, c.pods); got.port != c.want.port || got.portName != c.want.portName {
+			t.Errorf("%s: %d %q, want %d %q", c.reason, got.port, got.portName, c.want.port, c.want.portName)
+		}
+	}
+}

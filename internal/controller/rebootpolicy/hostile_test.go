@@ -114,7 +114,7 @@ var _ = Describe("Somebody who means harm", Ordered, func() {
 		ns, other := Namespace(), Namespace()
 		surround(ns)
 		Create(deployment(ns, "web"))
-		Create(&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "isolated"}, Spec: networkingv1.NetworkPolicySpec{
+		isolated := Create(&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "isolated"}, Spec: networkingv1.NetworkPolicySpec{
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeEgress},
 			Egress:      []networkingv1.NetworkPolicyEgressRule{{To: []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}}}},
 		}})
@@ -149,5 +149,18 @@ var _ = Describe("Somebody who means harm", Ordered, func() {
 		Expect(allowed(mine, 5433)).To(BeFalse())
 		Expect(allowed(service(other, "db", selector), 5432)).To(BeFalse())
 		Expect(allowed(service(ns, "anywhere", nil), 5432)).To(BeFalse())
+
+		By("resolving the name of a Service's port at its pods, where a NetworkPolicy has the number")
+		Change(isolated, func(p *networkingv1.NetworkPolicy) {
+			p.Spec.Egress[0].Ports = []networkingv1.NetworkPolicyPort{{Port: new(intstr.FromInt32(15432))}}
+		})
+		byName := Create(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "by-name"}, Spec: corev1.ServiceSpec{
+			Selector: map[string]string{"app": "named"}, Ports: []corev1.ServicePort{{Port: 5432, TargetPort: intstr.FromString("sql")}},
+		}})
+		Expect(allowed(byName, 5432)).To(BeFalse())
+		named := template("named")
+		named.Spec.Containers[0].Ports = []corev1.ContainerPort{{Name: "sql", ContainerPort: 15432}}
+		Create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "named", Labels: map[string]string{"app": "named"}}, Spec: named.Spec})
+		Expect(allowed(byName, 5432)).To(BeTrue())
 	})
 })

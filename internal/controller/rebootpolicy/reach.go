@@ -50,8 +50,8 @@ func (r Reach) behind(ctx context.Context, to netip.AddrPort) (*backend, error) 
 	}
 	for _, p := range pods.Items {
 		// The address of a pod in its node's network is the node's, and that of one that has ended is another's.
-		if !p.Spec.HostNetwork && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
-			return &backend{namespace: p.Namespace, labels: p.Labels, port: int32(to.Port()), portName: portName(p.Spec, to.Port())}, nil
+		if !p.Spec.HostNetwork && !ended(p) {
+			return &backend{namespace: p.Namespace, labels: p.Labels, port: int32(to.Port()), portName: portName(p.Spec, int32(to.Port()))}, nil
 		}
 	}
 	services := &corev1.ServiceList{}
@@ -60,21 +60,20 @@ func (r Reach) behind(ctx context.Context, to netip.AddrPort) (*backend, error) 
 	}
 	for _, s := range services.Items {
 		if b := served(s, to.Port()); b != nil {
-			return b, nil
+			return r.named(ctx, b)
 		}
 	}
 	return nil, nil
 }
 
-func portName(spec corev1.PodSpec, number uint16) string {
-	for _, c := range spec.Containers {
-		for _, p := range c.Ports {
-			if p.ContainerPort == int32(number) && (p.Protocol == corev1.ProtocolTCP || p.Protocol == "") {
-				return p.Name
-			}
-		}
+// named completes the port of a Service's pods, which the Service gives by number or by name and a NetworkPolicy by either.
+func (r Reach) named(ctx context.Context, b *backend) (*backend, error) {
+	pods := &corev1.PodList{}
+	if err := r.Live.List(ctx, pods, client.InNamespace(b.namespace), client.MatchingLabels(b.labels)); err != nil {
+		return nil, fmt.Errorf("listing Pods: %w", err)
 	}
-	return ""
+	agree(b, pods.Items)
+	return b, nil
 }
 
 // served are the pods behind a port of a Service. One without a selector may lead anywhere.

@@ -21,6 +21,8 @@ var (
 	ErrTooLarge = errors.New("the answer is too large")
 	// errForbidden is what connecting to a forbidden address fails with.
 	errForbidden = errors.New("the address is forbidden")
+	// errBeyond is what connecting fails with to an address that the namespace may not reach.
+	errBeyond = fmt.Errorf("%w by the NetworkPolicies of the namespace", errForbidden)
 	// errUnjudged is what connecting fails with when nobody can say whether the address is forbidden.
 	errUnjudged = errors.New("it is not known whether the address is forbidden")
 )
@@ -80,19 +82,28 @@ func (d *Dialer) permit(ctx context.Context, namespace, address string) error {
 	case err != nil:
 		return fmt.Errorf("%w: %w", errUnjudged, err)
 	case !reaches:
-		return errForbidden
+		return errBeyond
 	default:
 		return nil
 	}
 }
 
-// reserved are the addresses that no server of anybody's has, or at which clouds serve credentials.
+// reserved are the addresses that no server of anybody's has, at which clouds serve credentials, or that lead nobody
+// knows where.
 func reserved(ip netip.Addr) bool {
-	return within(metadata, ip) || ip.IsLoopback() || ip.IsUnspecified() || ip.IsMulticast() || ip.IsLinkLocalUnicast()
+	return within(metadata, ip) || localNAT64.Contains(ip) ||
+		ip.IsLoopback() || ip.IsUnspecified() || ip.IsMulticast() || ip.IsLinkLocalUnicast()
 }
 
 // metadata are the addresses outside the link-local networks at which clouds serve credentials.
-var metadata = []netip.Prefix{netip.MustParsePrefix("fd00:ec2::254/128"), netip.MustParsePrefix("100.100.100.200/32")}
+var metadata = []netip.Prefix{
+	netip.MustParsePrefix("fd00:ec2::254/128"),      // AWS
+	netip.MustParsePrefix("fd20:ce::254/128"),       // Google Cloud
+	netip.MustParsePrefix("168.63.129.16/32"),       // Azure
+	netip.MustParsePrefix("192.0.0.192/32"),         // Oracle Cloud, of old
+	netip.MustParsePrefix("fd00:c1::a9fe:a9fe/128"), // Oracle Cloud
+	netip.MustParsePrefix("100.100.100.200/32"),     // Alibaba Cloud
+}
 
 // embedded is the IPv4 address that a NAT64 gateway would make of an IPv6 address, or the address itself.
 func embedded(ip netip.Addr) netip.Addr {
@@ -103,7 +114,11 @@ func embedded(ip netip.Addr) netip.Addr {
 	return netip.AddrFrom4([4]byte(b[12:]))
 }
 
-var nat64 = netip.MustParsePrefix("64:ff9b::/96")
+var (
+	nat64 = netip.MustParsePrefix("64:ff9b::/96")
+	// localNAT64 are the networks of gateways whose administrators choose where in them the IPv4 address is (RFC 8215).
+	localNAT64 = netip.MustParsePrefix("64:ff9b:1::/48")
+)
 
 func within(networks []netip.Prefix, ip netip.Addr) bool {
 	for _, n := range networks {
@@ -164,8 +179,7 @@ func Connecting(err error, s Source) *Error {
 	at := net.JoinHostPort(s.Host, fmt.Sprint(s.Port))
 	switch {
 	case errors.Is(err, errForbidden) && net.ParseIP(s.Host) != nil:
-		return &Error{Reason: Forbidden, Message: at + " may not be connected to: loopback, link-local and metadata addresses and the API " +
-			"server are refused, as is what the NetworkPolicies of this namespace keep its pods from; give another source.host"}
+		return &Error{Reason: Forbidden, Message: at + " may not be connected to: " + forbiddance(err)}
 	case errors.As(err, new(*tls.CertificateVerificationError)):
 		return &Error{Reason: Insecure, Message: fmt.Sprintf("the certificate of %s cannot be verified: %s", at, certificateFault(err))}
 	case errors.As(err, new(tls.AlertError)), errors.As(err, new(tls.RecordHeaderError)):
@@ -174,6 +188,16 @@ func Connecting(err error, s Source) *Error {
 		return &Error{Reason: Unreachable, Message: "cannot connect to " + at + ": the host does not exist, does not answer, or may not be " +
 			"connected to from this namespace; check source.host and source.port", Detail: networkFault(err)}
 	}
+}
+
+// forbiddance says why an address is forbidden, and who can allow it.
+func forbiddance(err error) string {
+	if errors.Is(err, errBeyond) {
+		return "the NetworkPolicies of this namespace keep its pods from it; allow it in network.toCIDRs or network.toNamespaces of the " +
+			"namespace's DeploymentTier, or in a NetworkPolicy, or give another source.host"
+	}
+	return "loopback, link-local and metadata addresses, the API server and deniedNetworks are rejected; give another source.host, or ask an " +
+		"administrator to add it to rebootPolicy.allowedNetworks in the operator's configuration"
 }
 
 func certificateFault(err error) string {
@@ -190,12 +214,13 @@ func certificateFault(err error) string {
 }
 
 func networkFault(err error) string {
+	for _, own := range []error{errBeyond, errForbidden, errUnjudged} {
+		if errors.Is(err, own) {
+			return own.Error()
+		}
+	}
 	dns, netErr := (*net.DNSError)(nil), net.Error(nil)
 	switch {
-	case errors.Is(err, errForbidden):
-		return errForbidden.Error()
-	case errors.Is(err, errUnjudged):
-		return errUnjudged.Error()
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return "there is no such host"
 	case errors.As(err, &dns):

@@ -24,6 +24,11 @@ var hostilePostgres = []string{
 	`CREATE FUNCTION blind() RETURNS int LANGUAGE plpgsql AS $$ BEGIN
 		PERFORM set_config('client_connection_check_interval', '0', false);
 		LOOP BEGIN PERFORM pg_sleep(3600); EXCEPTION WHEN query_canceled THEN NULL; END; END LOOP; END $$`,
+	// Nor does it want to be known.
+	`CREATE FUNCTION masked() RETURNS int LANGUAGE plpgsql AS $$ BEGIN
+		PERFORM set_config('client_connection_check_interval', '0', false);
+		PERFORM set_config('application_name', 'another', false);
+		LOOP BEGIN PERFORM pg_sleep(3600); EXCEPTION WHEN query_canceled THEN NULL; END; END LOOP; END $$`,
 	`CREATE FUNCTION chatter() RETURNS int LANGUAGE plpgsql AS $$ BEGIN
 		SET client_min_messages = 'notice';
 		FOR i IN 1..500 LOOP RAISE NOTICE '%', repeat('canary-value ', 1000); END LOOP; RETURN 1; END $$`,
@@ -43,20 +48,37 @@ var hostileMariaDB = []string{
 // testHostile calls functions that want to keep the server's processes, or the pool, for themselves.
 func (s *server) testHostile(t *testing.T) {
 	s.quiet(t)
-	stubborn := []string{"SELECT stubborn()"}
-	if s.Exec(map[sqldb.Type][]string{sqldb.Postgres: hostilePostgres, sqldb.MySQL: hostileMariaDB}[s.Type]...); s.Type == sqldb.Postgres {
-		stubborn = append(stubborn, "SELECT blind()")
+	s.Exec(map[sqldb.Type][]string{sqldb.Postgres: hostilePostgres, sqldb.MySQL: hostileMariaDB}[s.Type]...)
+	s.outlive(t, "SELECT stubborn()")
+	if s.Type != sqldb.Postgres {
+		return
 	}
+	s.outlive(t, "SELECT blind()")
+	s.outlive(t, "SELECT masked()")
+	// A session whose role is not its user, and in which nothing is what it is called.
+	s.Exec("CREATE ROLE owner", "GRANT owner TO app", "ALTER ROLE app SET role = owner",
+		"CREATE SCHEMA fake", "GRANT USAGE ON SCHEMA fake TO PUBLIC", "ALTER ROLE app SET search_path = fake, pg_catalog",
+		"CREATE FUNCTION fake.never(int, int) RETURNS bool LANGUAGE sql AS 'SELECT false'",
+		"CREATE OPERATOR fake.= (LEFTARG = int, RIGHTARG = int, FUNCTION = fake.never)")
+	s.outlive(t, "SELECT masked()")
+	if v := read(t, pools(t), s.Source, query("SELECT current_user::text")); v.Text != "owner" {
+		t.Errorf("it reads as %s, want the role of its settings", v.Text)
+	}
+	s.Exec("ALTER ROLE app RESET role", "ALTER ROLE app RESET search_path")
+}
+
+// outlive runs a query that never ends, time and again.
+func (s *server) outlive(t *testing.T, q string) {
+	t.Helper()
 	p := pools(t, statements(300*time.Millisecond), func(o *sqldb.Options) { o.Limits.Connect = 10 * time.Second })
-	for _, q := range stubborn {
-		for range 3 {
-			refused(t, p, s.Source, query(q), sqldb.TimedOut)
-		}
-		// Neither the processes of those statements nor more than two others are there.
-		s.until(t, func() bool { return s.Sessions() <= 2 }, "the server ends what runs for ever: "+q)
-		if v := read(t, p, s.Source, query("SELECT 1")); v.Text != "1" {
-			t.Errorf("%s: then read %+v, want 1", q, v)
-		}
+	defer p.Close()
+	for range 3 {
+		refused(t, p, s.Source, query(q), sqldb.TimedOut)
+	}
+	// Neither the processes of those statements nor more than two others are there.
+	s.until(t, func() bool { return s.Sessions() <= 2 }, "the server ends what runs for ever: "+q)
+	if v := read(t, p, s.Source, query("SELECT 1")); v.Text != "1" {
+		t.Errorf("%s: then read %+v, want 1", q, v)
 	}
 }
 

@@ -23,11 +23,14 @@ func TestForbidden(t *testing.T) {
 		for _, host := range []string{
 			"127.0.0.1", "127.8.9.10", "::1", "169.254.169.254", "fe80::1", "0.0.0.0", "::", "224.0.0.1", "ff02::1",
 			"::ffff:169.254.169.254", "64:ff9b::169.254.169.254", "fd00:ec2::254", "100.100.100.200", "203.0.113.7",
+			"fd20:ce::254", "fd00:c1::a9fe:a9fe", "168.63.129.16", "192.0.0.192", "64:ff9b:1::7f00:2", "64:ff9b:1:fffe::1",
 		} {
 			t.Run(string(kind)+" "+host, func(t *testing.T) {
 				s := source
 				s.Type, s.Host = kind, host
-				refused(t, p, s, query("SELECT 1"), sqldb.Forbidden)
+				if says := refused(t, p, s, query("SELECT 1"), sqldb.Forbidden); !strings.Contains(says, "rebootPolicy.allowedNetworks") {
+					t.Errorf("it does not say who can allow it: %s", says)
+				}
 			})
 		}
 	}
@@ -96,8 +99,8 @@ func TestNoScanner(t *testing.T) {
 			}{
 				{"no such host", "nowhere.invalid", open, beyond, ""},
 				{"no such host, within", "nowhere.invalid", open, permitted, ""},
-				{"an open port", "localhost", open, beyond, "the address is forbidden"},
-				{"a closed port", "localhost", closed, beyond, "the address is forbidden"},
+				{"an open port", "localhost", open, beyond, "the address is forbidden by the NetworkPolicies of the namespace"},
+				{"a closed port", "localhost", closed, beyond, "the address is forbidden by the NetworkPolicies of the namespace"},
 				{"a closed port, within", "localhost", closed, permitted, "the connection was refused"},
 				{"a closed port of an address, within", "127.0.0.1", closed, permitted, "the connection was refused"},
 				{"nobody knows whether it is within", "127.0.0.1", open, unknown, "it is not known whether the address is forbidden"},
@@ -115,7 +118,8 @@ func TestNoScanner(t *testing.T) {
 			}
 			// An address is what its author wrote, and so is what may not be reached.
 			for _, port := range []uint16{open, closed} {
-				if got, _ := answer(beyond, "127.0.0.1", port); !strings.HasPrefix(got, "AddressForbidden THERE may not be connected to") {
+				if got, _ := answer(beyond, "127.0.0.1", port); !strings.HasPrefix(got, "AddressForbidden THERE may not be connected to") ||
+					!strings.Contains(got, "DeploymentTier") {
 					t.Errorf("port %d: %s", port, got)
 				}
 			}

@@ -95,6 +95,16 @@ func (s *server) testLogin(t *testing.T) {
 		change(&source)
 		refused(t, p, source, query("SELECT 1"), sqldb.LoginRefused)
 	}
+	if s.Type == sqldb.Postgres {
+		s.Exec("ALTER ROLE app CONNECTION LIMIT 0")
+		says := refused(t, pools(t), s.Source, query("SELECT 1"), sqldb.Unreachable)
+		for _, limit := range []string{"CONNECTION LIMIT", "max_connections"} {
+			if !strings.Contains(says, limit) {
+				t.Errorf("it does not say that %s may be the cause: %s", limit, says)
+			}
+		}
+		s.Exec("ALTER ROLE app CONNECTION LIMIT -1")
+	}
 	// A connection of somebody with the right password is of no use to them.
 	read(t, p, s.Source, query("SELECT 1"))
 	wrong := s.Source

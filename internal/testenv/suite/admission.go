@@ -1,5 +1,6 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
+
 package suite
 
 import (

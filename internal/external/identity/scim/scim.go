@@ -68,9 +68,9 @@ type directory struct {
 //
 // A user counts as found when Attribute is exactly the name that was asked for, in upper and lower case as well: SCIM
 // compares userName without regard to case, but RBAC does not, and a provider may ignore a filter. A user whose attribute
-// "active" is false counts as not found; a user without that attribute counts as found. Every answer other than 200 with a
-// SCIM list of the users that it counts is an error: a 404 means a wrong URL and not an unknown user. Redirects are not
-// followed, so the token goes nowhere but to URL.
+// "active" is false counts as not found; a user without that attribute counts as found; anything else in it, such as the
+// text "False", is an error. Every answer other than 200 with a SCIM list of the users that it counts is an error, too:
+// a 404 means a wrong URL and not an unknown user. Redirects are not followed, so the token goes nowhere but to URL.
 func New(o Options) (identity.Directory, error) {
 	o.Attribute = cmp.Or(o.Attribute, "userName")
 	o.Timeout = cmp.Or(o.Timeout, 3*time.Second)
@@ -212,12 +212,13 @@ func (d *directory) found(body []byte, name string) (bool, error) {
 	}
 	hidden := *list.TotalResults - len(list.Resources)
 	for _, user := range list.Resources {
-		if active, told := member(user, "active").(bool); told && !active {
+		active := member(user, "active")
+		if active == false {
 			continue
 		}
 		values := d.values(user)
 		if slices.Contains(values, name) {
-			return true, nil
+			return readable(active)
 		}
 		if len(values) == 0 {
 			hidden++
@@ -228,6 +229,14 @@ func (d *directory) found(body []byte, name string) (bool, error) {
 			*list.TotalResults, d.Attribute, hidden)
 	}
 	return false, nil
+}
+
+// readable tells that a user is active, unless the provider says so in words that RFC 7643, 4.1.1 does not have.
+func readable(active any) (bool, error) {
+	if active != nil && active != true {
+		return false, errors.New(`the provider's attribute "active" is neither true nor false`)
+	}
+	return true, nil
 }
 
 // path is Attribute without the URN of its schema, in its parts.

@@ -141,6 +141,8 @@ func TestAnswers(t *testing.T) {
 		{"unknown, empty list", list + `"totalResults":0,"Resources":[]}`, false},
 		{"not active", list + `"totalResults":1,"Resources":[{"userName":"sam","active":false}]}`, false},
 		{"not active, in another case", list + `"totalResults":1,"Resources":[{"userName":"sam","ACTIVE":false}]}`, false},
+		{"active is not set", list + `"totalResults":1,"Resources":[{"userName":"sam","active":null}]}`, true},
+		{"somebody else is active in words", list + `"totalResults":2,"Resources":[{"userName":"kim","active":"no"},{"userName":"sam","active":true}]}`, true},
 		{"one of two is not active", list + `"totalResults":2,"Resources":[{"userName":"sam","active":false},{"userName":"sam"}]}`, true},
 		{"a name in upper case, which SCIM takes for the same and RBAC does not", list + `"totalResults":1,"Resources":[{"userName":"SAM"}]}`, false},
 		{"one of two differs in case", list + `"totalResults":2,"Resources":[{"userName":"Sam"},{"userName":"sam"}]}`, true},
@@ -192,6 +194,9 @@ func TestCouldNotAsk(t *testing.T) {
 		body   string
 		want   string
 	}{
+		{"active is a text", http.StatusOK, `{"totalResults":1,"Resources":[{"userName":"sam","active":"False"}]}`, "neither true nor false"},
+		{"active is another text", http.StatusOK, `{"totalResults":1,"Resources":[{"userName":"sam","active":"true"}]}`, "neither true nor false"},
+		{"active is a number", http.StatusOK, `{"totalResults":1,"Resources":[{"userName":"sam","active":0}]}`, "neither true nor false"},
 		{"no content", http.StatusNoContent, "", "204 No Content"},
 		{"bad request", http.StatusBadRequest, one, "400 Bad Request"},
 		{"unauthorized", http.StatusUnauthorized, one, "401 Unauthorized"},
@@ -206,9 +211,9 @@ func TestCouldNotAsk(t *testing.T) {
 		{"nothing", http.StatusOK, "", "reading the answer"},
 		{"not a list", http.StatusOK, `{"id":"sam"}`, "not a SCIM list"},
 		{"null", http.StatusOK, `null`, "not a SCIM list"},
-		{"only counted", http.StatusOK, one, "does not show userName of 1"},
-		{"no name", http.StatusOK, `{"totalResults":1,"Resources":[{"id":"sam"}]}`, "does not show userName of 1"},
-		{"a name that is an object", http.StatusOK, `{"totalResults":1,"Resources":[{"userName":{"value":"sam"}}]}`, "does not show userName of 1"},
+		{"only counted", http.StatusOK, one, "does not return userName of 1"},
+		{"no name", http.StatusOK, `{"totalResults":1,"Resources":[{"id":"sam"}]}`, "does not return userName of 1"},
+		{"a name that is an object", http.StatusOK, `{"totalResults":1,"Resources":[{"userName":{"value":"sam"}}]}`, "does not return userName of 1"},
 		{"a page of everybody", http.StatusOK, `{"totalResults":5,"Resources":[{"userName":"kim"}]}`, "ignores the filter"},
 		{"huge", http.StatusOK, `{"totalResults":1,"x":"` + strings.Repeat("x", 2<<20) + `"}`, "larger than"},
 	} {

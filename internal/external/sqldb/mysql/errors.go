@@ -60,6 +60,9 @@ func (d *database) Explain(err error) *sqldb.Error {
 	switch {
 	case errors.Is(err, gomysql.ErrNoTLS):
 		return &sqldb.Error{Reason: sqldb.Insecure, Message: "the server offers no TLS; source.tls.mode Disable turns encryption off"}
+	case errors.Is(err, errServerKey):
+		return &sqldb.Error{Reason: sqldb.LoginRefused, Message: "the server wants the password itself, which is not sent without TLS; " +
+			"turn TLS on in source.tls, or give the user another way to log in"}
 	case errors.Is(err, gomysql.ErrCleartextPassword), errors.Is(err, gomysql.ErrOldPassword), errors.Is(err, gomysql.ErrUnknownPlugin):
 		return &sqldb.Error{Reason: sqldb.LoginRefused, Message: "the server asks for a way of logging in that is not supported; " +
 			"give the user another one in the server"}

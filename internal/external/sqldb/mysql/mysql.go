@@ -31,10 +31,12 @@ func (Driver) Open(s sqldb.Source, line *sqldb.Line, l sqldb.Limits) (sqldb.Data
 		return nil, err
 	}
 	// Fields, not a connection string: no character of a password means anything. Several statements at once, files of
-	// this machine, and passwords in clear text are all off unless they are turned on here.
+	// this machine, and the plugin for passwords in clear text are all off unless they are turned on here. The plugins
+	// caching_sha2_password and sha256_password send the password itself, too: over TLS as it is, and without TLS
+	// encrypted with any key that the server sends. The latter is stopped by login.
 	c := gomysql.NewConfig()
 	c.Net, c.Addr, c.DBName, c.User, c.Passwd = "tcp", net.JoinHostPort(s.Host, strconv.Itoa(int(s.Port))), s.Database, s.User, s.Password
-	c.TLS, c.Timeout, c.DialFunc = tlsConfig, l.Connect, line.Dial
+	c.TLS, c.Timeout, c.DialFunc = tlsConfig, l.Connect, dial(line)
 	c.ReadTimeout = l.Connect + l.Statement // the contexts of reads end before that
 	c.Logger = &gomysql.NopLogger{}
 	connector, err := gomysql.NewConnector(c)

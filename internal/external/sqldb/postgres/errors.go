@@ -26,7 +26,8 @@ var logins = map[string]sqldb.Error{
 	"28P01": {Reason: sqldb.LoginRefused, Message: "the server refuses the login; check the user name and the password in source.credentialsSecretRef"},
 	"3D000": {Reason: sqldb.LoginRefused, Message: "there is no such database; check source.database"},
 	"42501": {Reason: sqldb.LoginRefused, Message: "the user may not connect to this database; grant CONNECT, or check source.database"},
-	"53300": {Reason: sqldb.Unreachable, Message: "the server has no connection left; raise max_connections, or close what it does not need"},
+	"53300": {Reason: sqldb.Unreachable, Message: "the server has no connection left, or none for this user or database; " +
+		"raise CONNECTION LIMIT of the role (three for each namespace that reads with it) or of the database, or the server's max_connections"},
 	"57P03": {Reason: sqldb.Unreachable, Message: "the server is starting or shutting down"},
 }
 

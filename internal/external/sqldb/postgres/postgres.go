@@ -52,7 +52,7 @@ func (Driver) Open(s sqldb.Source, line *sqldb.Line, l sqldb.Limits) (sqldb.Data
 	}
 	c.MaxProtocolMessageBodyLen = sqldb.MaxValue
 	c.OnNotice = func(*pgconn.PgConn, *pgconn.Notice) {} // the line counts what they take
-	c.AfterConnect = watchClient
+	c.AfterConnect = prepare
 	s.Password, s.TLS.CA = "", "" // the configuration has them
 	return &database{Connector: stdlib.GetConnector(*c), source: s, config: c, limits: l}, nil
 }
@@ -64,14 +64,57 @@ type database struct {
 	limits sqldb.Limits
 }
 
-// watchClient has the server look once a second whether we are still there, and end the statement when we are not.
-// Servers before PostgreSQL 14 do not know the setting, some systems do not support it: they say so, and nothing changes.
-func watchClient(ctx context.Context, pg *pgconn.PgConn) error {
-	err := pg.Exec(ctx, "SET client_connection_check_interval = '1s'").Close()
+// prepare makes a new connection ready.
+func prepare(ctx context.Context, pg *pgconn.PgConn) error {
+	if err := identify(ctx, pg); err != nil {
+		return err
+	}
+	return watchClient(ctx, pg)
+}
+
+// asUser puts off the role and the search path that the user's settings give a session: only as itself a user may see
+// and end its processes.
+const asUser = "SET ROLE NONE; SET search_path = pg_catalog; "
+
+// process is a server's process: a number that is used again, and the time since when it has been this one.
+type process struct {
+	pid     uint32
+	started string
+}
+
+// processKey is where a connection keeps its process.
+const processKey = "process"
+
+// started is when a process was started, spelled the same whatever the settings of the session are.
+const started = "to_char(backend_start AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US')"
+
+// identify records which process serves a connection. Where the server does not say, as behind some proxies, there is
+// none, and none is ever ended.
+func identify(ctx context.Context, pg *pgconn.PgConn) error {
+	results, err := pg.Exec(ctx, fmt.Sprintf("%sSELECT %s FROM pg_stat_activity WHERE pid = %d; RESET ROLE", asUser, started, pg.PID())).ReadAll()
+	if err != nil {
+		return ifBroken(err)
+	}
+	for _, r := range results {
+		if len(r.Rows) == 1 && len(r.Rows[0]) == 1 && len(r.Rows[0][0]) > 0 {
+			pg.CustomData()[processKey] = process{pg.PID(), string(r.Rows[0][0])}
+		}
+	}
+	return nil
+}
+
+// ifBroken is an error unless the server said it, in which case the connection can be used.
+func ifBroken(err error) error {
 	if errors.As(err, new(*pgconn.PgError)) {
 		return nil
 	}
 	return err
+}
+
+// watchClient has the server look once a second whether we are still there, and end the statement when we are not.
+// Servers before PostgreSQL 14 do not know the setting, some systems do not support it: they say so, and nothing changes.
+func watchClient(ctx context.Context, pg *pgconn.PgConn) error {
+	return ifBroken(pg.Exec(ctx, "SET client_connection_check_interval = '1s'").Close())
 }
 
 // begin opens a transaction in which nothing can be written, names mean the same for every role, and values are
@@ -123,14 +166,23 @@ func (d *database) Read(ctx context.Context, conn *sql.Conn, w sqldb.Watch) (sql
 // statement_timeout, canceling and a closed connection, but not this.
 func (d *database) abandon(ctx context.Context, pg *pgconn.PgConn) {
 	_ = pg.Conn().Close()
+	if p, known := pg.CustomData()[processKey].(process); known {
+		d.terminate(ctx, p)
+	}
+}
+
+// terminate ends a process of the user, from another connection. Whatever the process said of itself does not matter.
+func (d *database) terminate(ctx context.Context, p process) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.limits.Connect)
 	defer cancel()
-	other, err := pgconn.ConnectConfig(ctx, &d.config.Config)
+	config := d.config.Config.Copy()
+	config.AfterConnect = nil
+	other, err := pgconn.ConnectConfig(ctx, config)
 	if err != nil {
 		return // then nobody can; the server finds out by itself that the connection is closed
 	}
-	_ = other.Exec(ctx, fmt.Sprintf("SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity"+
-		" WHERE pid = %d AND usename = current_user AND application_name = '%s'", pg.PID(), application)).Close()
+	_ = other.Exec(ctx, fmt.Sprintf("%sSELECT pg_terminate_backend(pid) FROM pg_stat_activity"+
+		" WHERE pid = %d AND usename = session_user AND %s = '%s'", asUser, p.pid, started, p.started)).Close()
 	_ = other.Close(ctx)
 }
 

@@ -1,0 +1,88 @@
+// Copyright 2026 The Acme Platform Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package restart
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	"github.com/acme/platform-operator/internal/engine"
+)
+
+// What a restart waits for is said as it is.
+func TestWaitForRollouts(t *testing.T) {
+	for _, tc := range []struct {
+		waits        turns
+		reason, says string
+	}{
+		{turns{waiting: 2}, ReasonMaxConcurrent, "0 workloads restarted, 2 wait until those that are rolling are ready"},
+		{turns{unfinished: 1}, ReasonRolloutUnfinished, "0 workloads restarted, 1 roll for another reason since the change and run with it at the end; one that is rolled back is restarted"},
+		{turns{waiting: 1, unfinished: 1}, ReasonMaxConcurrent, "0 workloads restarted, 1 wait until those that are rolling are ready, " +
+			"1 roll for another reason since the change and run with it at the end; one that is rolled back is restarted"},
+	} {
+		s := &common.RestartStatus{Pending: &common.PendingRestart{Number: 1, Started: true}}
+		x := &execution{req: Request{Told: func(func()) {}}, status: s}
+		out := x.waitForRollouts(tc.waits)
+		if s.Pending.Reason != tc.reason || !out.GoesOn() || !strings.Contains(fmt.Sprintf("%+v", out), tc.says) {
+			t.Errorf("%+v: %q, %+v", tc.waits, s.Pending.Reason, out)
+		}
+	}
+}
+
+// oneDeployment is a cache with one Deployment.
+type oneDeployment struct {
+	client.Client
+	d *appsv1.Deployment
+}
+
+func (c oneDeployment) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	if l, ok := list.(*appsv1.DeploymentList); ok {
+		l.Items = []appsv1.Deployment{*c.d}
+	}
+	return nil
+}
+
+// A rollout that hangs and is rolled back is told whenever that is; a mark that is taken off later is a rollback like any other.
+func TestRolledBackBeforeItsEnd(t *testing.T) {
+	for _, ends := range []bool{true, false} {
+		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "d", UID: "d", Generation: 2}}
+		w := &common.RestartStatus{
+			Number: 1, Mark: "1.m", LastRestart: &times(0)[0], Workloads: []common.RestartedWorkload{{Kind: "Deployment", Name: "d", UID: "d", Number: 1, Generation: 2}},
+		}
+		req := Request{Object: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "w", UID: "w"}}, Selector: labels.Everything(), Status: w, kind: "k"}
+		mark := req.annotation()
+		d.Spec.Template.Annotations = map[string]string{mark: w.Mark}
+		r := &Restarter{memory: newMemory(), Options: Options{Client: oneDeployment{d: d}}}
+		look := func(at time.Duration) engine.Outcome {
+			out, err := r.settled(t.Context(), req, after(at))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return out
+		}
+		if out := look(lookBack); !out.GoesOn() || !r.memory.hangs(req) {
+			t.Errorf("it rolls: %+v", out)
+		}
+		ready := appsv1.DeploymentStatus{ObservedGeneration: 3, Replicas: 1, UpdatedReplicas: 1, AvailableReplicas: 1}
+		if ends {
+			d.Status = ready
+			look(2 * lookBack)
+		}
+		d.Generation, d.Status, d.Spec.Template.Annotations = 3, ready, nil
+		for range 2 {
+			if out := look(2 * revertedFor); out.GoesOn() != ends {
+				t.Errorf("its rollout has ended: %v: %+v", ends, out)
+			}
+		}
+	}
+}
