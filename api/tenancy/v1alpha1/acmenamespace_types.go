@@ -161,6 +161,7 @@ type AcmeNamespaceStatus struct {
 	// podSecurity is the Pod Security level that all pods of the namespace were found to meet. They are
 	// not looked at again while that level is enforced. Empty while some violate it.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=5,displayName="Pod Security level of all pods",xDescriptors={"urn:alm:descriptor:text"}
 	PodSecurity PodSecurityLevel `json:"podSecurity,omitempty"`
 
 	// administrators are the subjects of the RoleBinding namespace-admin, as "User NAME" and
