@@ -258,7 +258,7 @@ func (x *execution) waitForRollouts(t turns) engine.Outcome {
 	text, reason := count(x.reachedNow(), "workload")+" restarted", ReasonRolloutUnfinished
 	if t.waiting > 0 {
 		reason = ReasonMaxConcurrent
-		text += fmt.Sprintf(", %d wait until those that are rolling are ready", t.waiting)
+		text += fmt.Sprintf(", %d wait until those that are rolling are ready: %s", t.waiting, join(t.rolling))
 	}
 	if t.unfinished > 0 {
 		text += fmt.Sprintf(", %d roll for another reason since the change and run with it at the end; one that is rolled back is restarted", t.unfinished)
