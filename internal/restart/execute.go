@@ -47,6 +47,8 @@ const (
 	ReasonDisruptionBudget = "DisruptionBudget"
 	// ReasonRestartRefused: a workload could not be restarted.
 	ReasonRestartRefused = "RestartRefused"
+	// ReasonTargetMissing: the workload that the object names does not exist.
+	ReasonTargetMissing = "TargetMissing"
 	// ReasonRolloutHeld: a workload is paused or has a partition, so that some pods run with older content.
 	ReasonRolloutHeld = "RolloutHeld"
 
