@@ -215,6 +215,8 @@ type state struct {
 	byItself bool
 }
 
+func (s state) String() string { return s.id.Kind + "/" + s.id.Name }
+
 // entry is what is recorded of a workload; nil when no restart has reached it.
 func entry(s *common.RestartStatus, uid types.UID) *common.RestartedWorkload {
 	if i := slices.IndexFunc(s.Workloads, func(w common.RestartedWorkload) bool { return w.UID == uid }); i >= 0 {
@@ -228,6 +230,7 @@ type turns struct {
 	now        []int
 	waiting    int // for those that roll to become ready
 	unfinished int // roll for another reason since the content changed: they are restarted if that is rolled back
+	rolling    []string
 }
 
 func (t turns) done() bool { return t.waiting+t.unfinished == 0 }
@@ -237,11 +240,10 @@ func (t turns) done() bool { return t.waiting+t.unfinished == 0 }
 // own. A workload that this restart has reached is not restarted again, also when somebody took its mark off.
 func turn(s *common.RestartStatus, states []state, maxConcurrent int) (t turns) {
 	var others []int
-	rolling := 0
 	for i, w := range states {
 		late, rolls := inProgress(s, w)
 		if rolls {
-			rolling++
+			t.rolling = append(t.rolling, w.String())
 		}
 		switch {
 		case reached(s, w):
@@ -257,9 +259,11 @@ func turn(s *common.RestartStatus, states []state, maxConcurrent int) (t turns) 
 	}
 	room := len(others)
 	if maxConcurrent > 0 {
-		room = min(room, max(0, maxConcurrent-rolling))
+		room = min(room, max(0, maxConcurrent-len(t.rolling)))
 	}
-	t.now = append(t.now, others[:room]...)
+	for _, i := range others[:room] {
+		t.now, t.rolling = append(t.now, i), append(t.rolling, states[i].String())
+	}
 	t.waiting += len(others) - room
 	return t
 }
@@ -316,7 +320,7 @@ func reverted(s *common.RestartStatus, states []state) []string {
 	var all []string
 	for _, w := range states {
 		if lost(s, w) {
-			all = append(all, w.id.Kind+"/"+w.id.Name)
+			all = append(all, w.String())
 		}
 	}
 	return all

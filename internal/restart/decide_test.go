@@ -207,16 +207,17 @@ func TestTurn(t *testing.T) {
 		states   []state
 		now      []int
 		waiting  int
+		rolling  string // those that are waited for
 
 		unfinished int
 	}{
 		{reason: "nothing is selected"},
 		{reason: "all at once", states: []state{is("a", "", false), is("b", "old", false)}, now: []int{0, 1}},
 		{reason: "one that has the mark is done", states: []state{is("a", "m", false), is("b", "", false)}, now: []int{1}},
-		{reason: "one at a time", limit: 1, states: []state{is("a", "", false), is("b", "", false)}, now: []int{0}, waiting: 1},
+		{reason: "one at a time", limit: 1, states: []state{is("a", "", false), is("b", "", false)}, now: []int{0}, waiting: 1, rolling: "Deployment/a"},
 		{
 			reason: "the first one still rolls", limit: 1, recorded: entries{id("a", 2, 5)},
-			states: []state{is("a", "m", true), is("b", "", false)}, waiting: 1,
+			states: []state{is("a", "m", true), is("b", "", false)}, waiting: 1, rolling: "Deployment/a",
 		},
 		{
 			reason: "the first one is ready", limit: 1, recorded: entries{id("a", 2, 5)},
@@ -224,23 +225,23 @@ func TestTurn(t *testing.T) {
 		},
 		{
 			reason: "the cache does not show yet that the first one rolls", limit: 1, recorded: entries{id("a", 2, 6)},
-			states: []state{is("a", "old", false), is("b", "", false)}, waiting: 1,
+			states: []state{is("a", "old", false), is("b", "", false)}, waiting: 1, rolling: "Deployment/a",
 		},
 		{
 			reason: "nor whether one still does that an earlier restart reached", limit: 1, recorded: entries{id("a", 1, 6)},
-			states: []state{is("a", "old", false), is("b", "", false)}, waiting: 2,
+			states: []state{is("a", "old", false), is("b", "", false)}, waiting: 2, rolling: "Deployment/a",
 		},
 		{
 			reason: "one that rolls for another reason takes no turn", limit: 1,
-			states: []state{is("a", "old", true), is("b", "", false)}, now: []int{0}, waiting: 1,
+			states: []state{is("a", "old", true), is("b", "", false)}, now: []int{0}, waiting: 1, rolling: "Deployment/a",
 		},
 		{
 			reason: "one that rolls for the restart before this one needs no other turn, and leaves none", limit: 1, recorded: entries{id("b", 1, 5)},
-			states: []state{is("a", "", false), is("b", "before", true)}, now: []int{1}, waiting: 1,
+			states: []state{is("a", "", false), is("b", "before", true)}, now: []int{1}, waiting: 1, rolling: "Deployment/b",
 		},
 		{
 			reason: "one that rolls for a restart that could not be recorded counts", limit: 1,
-			states: []state{is("a", "", false), is("b", "1.before", true)}, now: []int{1}, waiting: 1,
+			states: []state{is("a", "", false), is("b", "1.before", true)}, now: []int{1}, waiting: 1, rolling: "Deployment/b",
 		},
 		{
 			reason: "one from which the mark was taken is not marked again", recorded: entries{id("a", 2, 5)},
@@ -267,6 +268,9 @@ func TestTurn(t *testing.T) {
 				Mark: "m", Number: 2, Templates: []common.WorkloadTemplate{{UID: "rolled", Template: "old"}, {UID: "same", Template: "old"}, {UID: "late", Template: "old", Generation: 5}},
 			}}
 			got := turn(s, tc.states, tc.limit)
+			if got.waiting > 0 && join(got.rolling) != tc.rolling {
+				t.Errorf("%q are waited for, want %q", got.rolling, tc.rolling)
+			}
 			if !slices.Equal(got.now, tc.now) || got.waiting != tc.waiting || got.unfinished != tc.unfinished {
 				t.Errorf("%+v; want %v now, %d waiting and %d unfinished", got, tc.now, tc.waiting, tc.unfinished)
 			}

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
@@ -33,6 +34,8 @@ const (
 	ReasonDisruptionBudget = "DisruptionBudget"
 	// ReasonRestartRefused: a workload could not be restarted.
 	ReasonRestartRefused = "RestartRefused"
+	// ReasonTargetMissing: the workload that the object names does not exist.
+	ReasonTargetMissing = "TargetMissing"
 	// ReasonRolloutHeld: a workload is paused or has a partition, so that some pods run with older content.
 	ReasonRolloutHeld = "RolloutHeld"
 
@@ -71,6 +74,7 @@ type execution struct {
 	workloads []workload
 	listed    bool
 	pods      []metav1.PartialObjectMetadata
+	ready     map[types.UID]metav1.Time // since when each pod is, with restart.maxConcurrent
 	refused   []string
 	// rolledAlready is how many workloads have rolled by themselves since the content changed.
 	rolledAlready int
@@ -245,7 +249,7 @@ func (x *execution) waitForRollouts(t turns) engine.Outcome {
 	text, reason := count(x.reachedNow(), "workload")+" restarted", ReasonRolloutUnfinished
 	if t.waiting > 0 {
 		reason = ReasonMaxConcurrent
-		text += fmt.Sprintf(", %d wait until those that are rolling are ready", t.waiting)
+		text += fmt.Sprintf(", %d wait until those that are rolling are ready: %s", t.waiting, join(t.rolling))
 	}
 	if t.unfinished > 0 {
 		text += fmt.Sprintf(", %d roll for another reason since the change and run with it at the end; one that is rolled back is restarted", t.unfinished)
@@ -283,13 +287,13 @@ func (x *execution) removePods(ctx context.Context, now time.Time) (engine.Outco
 	if err := x.listPods(ctx); err != nil {
 		return engine.Outcome{}, err
 	}
-	return x.finish(x.removeNow(ctx), now)
+	return x.finish(x.removeNow(ctx, now), now)
 }
 
 // removeNow removes what it can of the pods that are left, and records the rest.
-func (x *execution) removeNow(ctx context.Context) removal {
+func (x *execution) removeNow(ctx context.Context, now time.Time) removal {
 	p := x.status.Pending
-	out := x.remove(ctx, x.req, x.pods)
+	out := x.remove(ctx, now)
 	if len(out.left) < len(p.Pods) || out.going > 0 {
 		p.Attempts = 0
 	}
@@ -340,8 +344,8 @@ func (x *execution) finish(out removal, now time.Time) (engine.Outcome, error) {
 		x.setReason(ReasonEvicting)
 		return x.guarded(now), nil
 	case len(out.left) > 0:
-		x.setReason(ReasonEvicting)
-		return engine.DoneUntil(askBudgetFirst).Saying(count(len(out.left), "pod") + " to restart, as many at once as restart.maxConcurrent allows"), nil
+		x.setReason(out.reason())
+		return engine.DoneUntil(askBudgetFirst).Saying(out.awaits()), nil
 	}
 	return x.end(common.OutcomeRestarted, x.summary()), nil
 }

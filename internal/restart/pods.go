@@ -14,29 +14,12 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 )
-
-// pods lists, from the API server, the pods that a request selects and that still run. Nothing but their
-// metadata is read, and nothing is kept of them: a cache of all pods would be large and never quiet.
-func (r *Restarter) pods(ctx context.Context, req Request, selector labels.Selector) ([]metav1.PartialObjectMetadata, error) {
-	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
-	err := r.Live.List(ctx, list, client.InNamespace(req.Object.GetNamespace()), client.MatchingLabelsSelector{Selector: selector},
-		client.MatchingFieldsSelector{Selector: fields.ParseSelectorOrDie("status.phase!=Succeeded,status.phase!=Failed")})
-	if err != nil {
-		return nil, fmt.Errorf("listing pods: %w", err)
-	}
-	for i := range list.Items {
-		list.Items[i].SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
-	}
-	return list.Items, nil
-}
 
 // podSelector selects the pods of a request; nil when there is nothing to select pods by.
 func (q Request) podSelector(all []workload) (labels.Selector, error) {
@@ -80,8 +63,10 @@ func rolledByTemplate(owner *metav1.OwnerReference, pod *metav1.PartialObjectMet
 
 // removal is what came of trying to remove pods.
 type removal struct {
-	limit   int         // of pods that may be going at once; 0 is none
+	limit   int         // of pods that may be away at once; 0 is none
 	going   int         // pods that are going
+	lack    lack        // pods that are away beside those
+	halted  bool        // by what is lacking
 	left    []types.UID // still to be removed or, with a limit, to be gone
 	guarded int         // of them, that a PodDisruptionBudget holds
 	late    bool        // the API server asks for patience
@@ -93,7 +78,39 @@ func (m *removal) goes(pod *metav1.PartialObjectMetadata) {
 	m.going++
 	if m.limit > 0 {
 		m.left = append(m.left, pod.UID)
+		m.lack.of = append(m.lack.of, "Pod/"+pod.Name+" is terminating")
 	}
+}
+
+// holds tells whether the limit holds a pod. One that is not ready is away already: it waits for no other to become
+// available, which may need the very content that it is restarted for.
+func (m *removal) holds(ready bool) bool {
+	switch {
+	case m.limit == 0:
+		return false
+	case m.going >= m.limit || !ready:
+		return m.going >= m.limit
+	}
+	held := m.going+m.lack.pods >= m.limit
+	m.halted = m.halted || held
+	return held
+}
+
+// reason is why pods are left.
+func (m *removal) reason() string {
+	if m.halted {
+		return ReasonMaxConcurrent
+	}
+	return ReasonEvicting
+}
+
+// awaits says which pods are left, and what they wait for.
+func (m *removal) awaits() string {
+	text := count(len(m.left), "pod") + " to restart, as many at once as restart.maxConcurrent allows"
+	if len(m.lack.of) > 0 {
+		text += "; waiting for: " + join(m.lack.of)
+	}
+	return text
 }
 
 // kept counts a pod that could not be removed.
@@ -110,30 +127,40 @@ func (m *removal) kept(pod *metav1.PartialObjectMetadata, err error) {
 	m.left = append(m.left, pod.UID)
 }
 
-// remove evicts or deletes those of the pods that are pending. What is gone is done.
-func (r *Restarter) remove(ctx context.Context, req Request, pods []metav1.PartialObjectMetadata) removal {
-	out := removal{limit: int(req.Policy.MaxConcurrent)}
-	var todo []*metav1.PartialObjectMetadata
-	for i := range pods {
-		switch pod := &pods[i]; {
-		case !slices.Contains(req.Status.Pending.Pods, pod.UID):
+// remove evicts or deletes those of the pods that are pending, those that are not ready first. What is gone is done.
+func (x *execution) remove(ctx context.Context, now time.Time) removal {
+	pending := x.status.Pending.Pods
+	out := removal{limit: int(x.req.Policy.MaxConcurrent), lack: x.lacking(now)}
+	var todo, ready []*metav1.PartialObjectMetadata
+	for i := range x.pods {
+		switch pod := &x.pods[i]; {
+		case !slices.Contains(pending, pod.UID):
 		case !pod.DeletionTimestamp.IsZero():
 			out.goes(pod)
+		case x.isReady(pod):
+			ready = append(ready, pod)
 		default:
 			todo = append(todo, pod)
 		}
 	}
+	todo = append(todo, ready...)
+	if gone := len(pending) - out.going - len(todo); out.limit > 0 && gone > out.lack.pods {
+		out.lack.pods = gone // none that its owner makes instead is seen yet
+		out.lack.of = append(out.lack.of, "pods in the place of those that are gone")
+	}
 	for _, pod := range todo {
-		if out.late || out.limit > 0 && out.going >= out.limit {
+		if out.late || out.holds(x.isReady(pod)) {
 			out.left = append(out.left, pod.UID)
 			continue
 		}
-		switch err := r.removeOne(ctx, req.Policy.Strategy, pod); {
+		switch err := x.removeOne(ctx, x.req.Policy.Strategy, pod); {
 		case err == nil:
 			out.goes(pod)
-			r.tell(req, pod)
-		case !r.gone(ctx, pod, err):
+			x.tell(x.req, pod)
+		case !x.gone(ctx, pod, err):
 			out.kept(pod, err)
+		default:
+			out.lack.pods++
 		}
 	}
 	return out
@@ -178,7 +205,7 @@ func (x *execution) listPods(ctx context.Context) error {
 	if selector.Empty() || selector.String() == "" {
 		return nil
 	}
-	x.pods, err = x.Restarter.pods(ctx, x.req, selector)
+	x.pods, x.ready, err = x.Restarter.pods(ctx, x.req, selector)
 	return err
 }
 

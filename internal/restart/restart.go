@@ -174,11 +174,32 @@ func Recorded(s *common.RestartStatus, source, version string) (Observation, boo
 // Run brings the status up to date with what was observed, and restarts what has to be restarted now.
 //
 // Its outcome is done while the pods run with the content, or a restart waits for its time; the object is then
-// requeued for that time. It blocks with Suspended or RestartReverted, waits while a PodDisruptionBudget allows
+// requeued for that time. It blocks with TargetMissing, Suspended or RestartReverted, waits while a PodDisruptionBudget allows
 // no eviction or a workload is held back, and is an error, after having done the others, when a workload
 // refuses.
 func (r *Restarter) Run(ctx context.Context, req Request) (engine.Outcome, error) {
 	req.kind = r.Kind
+	out, err := r.run(ctx, req)
+	if err != nil || req.Status.Pending != nil || !out.GoesOn() {
+		return out, err
+	}
+	return r.expectTarget(ctx, req, out)
+}
+
+// expectTarget blocks when the one workload to restart does not exist.
+func (r *Restarter) expectTarget(ctx context.Context, req Request, out engine.Outcome) (engine.Outcome, error) {
+	if req.Target == nil {
+		return out, nil
+	}
+	all, err := list(ctx, r.Client, req.Target.Kind, req)
+	if err != nil || len(all) > 0 {
+		return out, err
+	}
+	return engine.BlockFor(lookAgain, ReasonTargetMissing, fmt.Sprintf(
+		"%s/%s does not exist in this namespace, so that nothing is restarted; create it, or correct the target", req.Target.Kind, req.Target.Name)), nil
+}
+
+func (r *Restarter) run(ctx context.Context, req Request) (engine.Outcome, error) {
 	key, err := r.Key(ctx, req.Object)
 	if err != nil {
 		return engine.Outcome{}, err

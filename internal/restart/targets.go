@@ -44,6 +44,8 @@ type workload struct {
 	onDelete bool   // its pods stay as they are until somebody deletes them
 	heldBy   string // why a new template does not reach all of its pods: it is paused, or has a partition
 	behind   bool   // some pods do not have the present template
+	want     int32  // how many pods it shall have
+	minReady int32  // for how many seconds a pod must be ready to be available
 }
 
 func (w workload) id() common.RestartedWorkload {
@@ -95,6 +97,7 @@ func workloadOf(o client.Object) (workload, bool) {
 func deployment(o *appsv1.Deployment) workload {
 	want, s := replicas(o.Spec.Replicas), o.Status
 	w := workload{kind: kindDeployment, meta: &o.ObjectMeta, template: &o.Spec.Template, selector: o.Spec.Selector}
+	w.want, w.minReady = want, o.Spec.MinReadySeconds
 	w.behind = s.ObservedGeneration < o.Generation || s.UpdatedReplicas < want || s.Replicas > s.UpdatedReplicas
 	if o.Spec.Paused {
 		w.heldBy = "it is paused"
@@ -108,6 +111,7 @@ func deployment(o *appsv1.Deployment) workload {
 func statefulSet(o *appsv1.StatefulSet) workload {
 	want, s := replicas(o.Spec.Replicas), o.Status
 	w := workload{kind: kindStatefulSet, meta: &o.ObjectMeta, template: &o.Spec.Template, selector: o.Spec.Selector}
+	w.want, w.minReady = want, o.Spec.MinReadySeconds
 	w.onDelete = o.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType
 	updated := want
 	if p := partition(o); p > 0 && !w.onDelete {
@@ -132,6 +136,7 @@ func partition(o *appsv1.StatefulSet) int32 {
 func daemonSet(o *appsv1.DaemonSet) workload {
 	s := o.Status
 	w := workload{kind: kindDaemonSet, meta: &o.ObjectMeta, template: &o.Spec.Template, selector: o.Spec.Selector}
+	w.want, w.minReady = s.DesiredNumberScheduled, o.Spec.MinReadySeconds
 	w.onDelete = o.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType
 	w.behind = s.ObservedGeneration < o.Generation || s.UpdatedNumberScheduled < s.DesiredNumberScheduled
 	w.rolling = (w.behind || s.NumberAvailable < s.DesiredNumberScheduled) && !w.onDelete

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
 )
 
@@ -234,6 +235,22 @@ func TestPodSelectorOfATarget(t *testing.T) {
 		if err != nil || got.String() != tc.want {
 			t.Errorf("%s: %q, %v; want %q", tc.reason, got, err, tc.want)
 		}
+	}
+}
+
+// A target that does not exist is reported; it is another one than that of the same name and another kind.
+func TestExpectTarget(t *testing.T) {
+	r := &Restarter{Options: Options{Client: oneDeployment{d: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "web"}}}}}
+	for target, want := range map[Target]string{
+		{kindDeployment, "web"}: "Done", {kindDeployment, "wbe"}: ReasonTargetMissing, {kindStatefulSet, "web"}: ReasonTargetMissing,
+	} {
+		out, err := r.expectTarget(t.Context(), Request{Object: &appsv1.Deployment{}, Target: &target}, engine.Done())
+		if err != nil || out.Reason() != want {
+			t.Errorf("%v: %+v, %v; want %s", target, out, err, want)
+		}
+	}
+	if out, err := r.expectTarget(t.Context(), Request{Object: &appsv1.Deployment{}}, engine.Done()); err != nil || !out.GoesOn() {
+		t.Errorf("without a target: %+v, %v", out, err)
 	}
 }
 

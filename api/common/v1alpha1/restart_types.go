@@ -64,7 +64,8 @@ type RestartPolicy struct {
 	Windows []RestartWindow `json:"windows,omitempty"`
 
 	// maxConcurrent is how many workloads may be rolling at once; the next one begins when one of them
-	// is ready again. With Evict and Delete it counts pods that are terminating. Default 0: all at once.
+	// is ready again. Of pods that are evicted or deleted it is how many may be unavailable at once; one that is
+	// not ready goes first. Default 0: all at once.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxConcurrent int32 `json:"maxConcurrent,omitempty"`

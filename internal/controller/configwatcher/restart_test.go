@@ -359,6 +359,7 @@ var _ = Describe("Restarts over time", Ordered, func() {
 			}
 			Eventually(func() []common.RestartedWorkload { Expect(Reload(w)).To(Succeed()); return w.Status.Workloads }).Should(HaveLen(i + 1))
 			Expect(w.Status.Pending.Reason).To(Equal("MaxConcurrent"))
+			Expect(Message(w, "UpToDate")).To(HaveSuffix("until those that are rolling are ready: Deployment/" + d.Name))
 			if i == 0 {
 				op.Restart()
 			}

@@ -108,6 +108,14 @@ var _ = Describe("A change of the value", Ordered, func() {
 		Expect(templates(other)).To(Equal(int64(1)))
 	})
 
+	It("restarts nothing when the target does not exist, and says so until it does", func() {
+		p := Create(policy(ns, "p", func(s *v1alpha1.RebootPolicySpec) { s.Target.Name = "wbe" }))
+		Eventually(Ready(p)).Should(Equal("False TargetMissing"))
+		Expect(Message(p, "UpToDate")).To(ContainSubstring("Deployment/wbe does not exist"))
+		Change(p, func(p *v1alpha1.RebootPolicy) { p.Spec.Target.Name = "web" })
+		AwaitReady(p)
+	})
+
 	It("is none when the value is back before the debounce is over", func() {
 		p := watching(policy(ns, "p", func(s *v1alpha1.RebootPolicySpec) {
 			s.Interval, s.Restart.Debounce = at(time.Minute), at(time.Hour)

@@ -1,0 +1,128 @@
+// Copyright 2026 The Acme Platform Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package restart
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// pods lists, from the API server, the pods that a request selects and that still run. Nothing is kept of them: a cache
+// of all pods would be large and never quiet. Nothing but their metadata is read, unless a limit needs to know since when
+// each is ready.
+func (r *Restarter) pods(ctx context.Context, req Request, selector labels.Selector) ([]metav1.PartialObjectMetadata, map[types.UID]metav1.Time, error) {
+	var list client.ObjectList = &corev1.PodList{}
+	if req.Policy.MaxConcurrent == 0 {
+		list = &metav1.PartialObjectMetadataList{}
+		list.GetObjectKind().SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
+	}
+	err := r.Live.List(ctx, list, client.InNamespace(req.Object.GetNamespace()), client.MatchingLabelsSelector{Selector: selector},
+		client.MatchingFieldsSelector{Selector: fields.ParseSelectorOrDie("status.phase!=Succeeded,status.phase!=Failed")})
+	if err != nil {
+		return nil, nil, fmt.Errorf("listing pods: %w", err)
+	}
+	all, ready := metadataOf(list)
+	for i := range all {
+		all[i].SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
+	}
+	return all, ready, nil
+}
+
+// metadataOf is the metadata of pods and, if that was read, since when each of them is ready.
+func metadataOf(list client.ObjectList) ([]metav1.PartialObjectMetadata, map[types.UID]metav1.Time) {
+	if l, ok := list.(*metav1.PartialObjectMetadataList); ok {
+		return l.Items, nil
+	}
+	pods := list.(*corev1.PodList).Items
+	all, ready := make([]metav1.PartialObjectMetadata, 0, len(pods)), map[types.UID]metav1.Time{}
+	for _, pod := range pods {
+		all = append(all, metav1.PartialObjectMetadata{ObjectMeta: pod.ObjectMeta})
+		for _, c := range pod.Status.Conditions {
+			if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+				ready[pod.UID] = c.LastTransitionTime
+			}
+		}
+	}
+	return all, ready
+}
+
+// lack is how many pods are not available that should be, beside those that the restart has removed and that still are
+// going, and whose they are.
+type lack struct {
+	pods int
+	of   []string
+}
+
+// lacking finds out, with a limit, which pods are not available. What the API server has of pods tells that at once; the
+// status of their owner is late.
+func (x *execution) lacking(now time.Time) (l lack) {
+	if x.req.Policy.MaxConcurrent == 0 {
+		return l
+	}
+	for i, s := range x.req.states(x.workloads) {
+		w := x.workloads[i]
+		if _, rolls := inProgress(x.status, s); rolls && x.req.rolls() && !w.onDelete {
+			l.add(1, w.String()+" is rolling")
+		}
+		if available, going := x.availableOf(w, now); !x.req.rolls() || w.onDelete {
+			l.add(int(w.want)-available-going, fmt.Sprintf("%s has %d of %s available", w, available, count(int(w.want), "pod")))
+		}
+	}
+	for _, pod := range x.doomed() {
+		known := slices.ContainsFunc(x.workloads, func(w workload) bool { return w.owns(&pod) })
+		if metav1.GetControllerOf(&pod) != nil && !known && !x.isReady(&pod) {
+			l.add(1, "Pod/"+pod.Name+" is not ready")
+		}
+	}
+	return l
+}
+
+func (l *lack) add(n int, what string) {
+	if n > 0 {
+		l.pods += n
+		l.of = append(l.of, what)
+	}
+}
+
+// availableOf counts the pods of a workload that are available, and those that the restart has removed and that still are
+// going.
+func (x *execution) availableOf(w workload, now time.Time) (available, going int) {
+	patience := time.Duration(w.minReady) * time.Second
+	for i := range x.pods {
+		switch pod := &x.pods[i]; {
+		case !w.owns(pod):
+		case !pod.DeletionTimestamp.IsZero():
+			if slices.Contains(x.status.Pending.Pods, pod.UID) {
+				going++
+			}
+		case x.isReady(pod) && !now.Before(x.ready[pod.UID].Add(patience)):
+			available++
+		}
+	}
+	return available, going
+}
+
+func (x *execution) isReady(pod *metav1.PartialObjectMetadata) bool {
+	_, ready := x.ready[pod.UID]
+	return ready
+}
+
+// owns tells whether a pod is one of the workload's. Between a Deployment and its pods are ReplicaSets, which are not read.
+func (w workload) owns(pod *metav1.PartialObjectMetadata) bool {
+	owner := metav1.GetControllerOf(pod)
+	if owner == nil || w.kind != kindDeployment {
+		return owner != nil && owner.UID == w.meta.UID
+	}
+	selector, err := metav1.LabelSelectorAsSelector(w.selector)
+	return err == nil && owner.Kind == "ReplicaSet" && rolledByTemplate(owner, pod) && selector.Matches(labels.Set(pod.Labels))
+}
