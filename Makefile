@@ -109,11 +109,10 @@ run: build ## Run the operator on this machine, without webhooks, against KUBECO
 GUARANTEES := ./test/guarantees
 PROCS ?= 3# processes that run the guarantees
 
-# The tests of a module are never taken from Go's cache, which does not see changes of files outside the module. Most of the
-# processors' time is the control planes'; with GOGC they spend less of it on collecting garbage, and more memory.
+# The tests of a module are never taken from Go's cache, which does not see changes of files outside the module.
 .PHONY: test
 test: test-tools ## Run all tests, those of the controllers against a real etcd and kube-apiserver
-	@export KUBEBUILDER_ASSETS=$(CURDIR)/bin GOGC=$${GOGC:-300}; failed=0; \
+	@export KUBEBUILDER_ASSETS=$(CURDIR)/bin; failed=0; \
 	if [ '$(PKG)' != ./... ]; then go test -timeout 35m $(TEST_FLAGS) $(PKG); exit; fi; \
 	packages=$$(go list ./... | grep -v '/$(notdir $(GUARANTEES))$$'); total=$$(wc -w <<<"$$packages"); \
 	say() { printf '\n=== %s, %d min after the start\n' "$$1" $$((SECONDS / 60)); }; \

@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	swollen     = 50        // objects of each type, and so many tenants
+	swollen     = 20        // objects of each type, and so many tenants
 	swollenSize = 900 << 10 // bytes of each, where the API server takes that much
 	maxResident = 30        // MiB, for all of them, which are 620; 17 were measured
 )

@@ -98,8 +98,7 @@ func (k *kind) make(name string, change ...func(engine.Object)) engine.Object {
 	return o
 }
 
-// surround makes the Namespace of an object, and what the object is about. They stay: the deletion of a Namespace costs more
-// requests than most specs, and the control plane goes with the suite.
+// surround makes the Namespace of an object, and what the object is about.
 func (k *kind) surround(o engine.Object) {
 	GinkgoHelper()
 	if o.GetNamespace() == "" {
@@ -109,6 +108,7 @@ func (k *kind) surround(o engine.Object) {
 	err := Admin.Create(context.Background(), ns)
 	Expect(client.IgnoreAlreadyExists(err)).To(Succeed())
 	if err == nil {
+		discardLater(ns)
 		k.fixture.Surround(ns.Name)
 	}
 }

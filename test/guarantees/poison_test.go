@@ -47,6 +47,7 @@ func generated(ctx context.Context, all []*kind) {
 	random := rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), 0))
 	for _, k := range all {
 		namespace, admitted, tried := unique("g15-all"), 0, 0
+		k.surround(k.object(namespace))
 		for _, p := range k.places() {
 			for _, s := range p.strings(random) {
 				tried++
@@ -77,6 +78,7 @@ func older(ctx context.Context, all []*kind) {
 	clean := restarted(op, all)
 	for _, k := range all {
 		bad, namespace := 0, unique("g15-bad")
+		k.surround(k.object(namespace))
 		before := k.serves(nil)
 		withPoison := k.goesOn(before, func() {
 			for _, p := range k.places() {
