@@ -20,7 +20,9 @@ import (
 // pods lists, from the API server, the pods that a request selects and that still run. Nothing is kept of them: a cache
 // of all pods would be large and never quiet. Nothing but their metadata is read, unless a limit needs to know since when
 // each is ready.
-func (r *Restarter) pods(ctx context.Context, req Request, selector labels.Selector) ([]metav1.PartialObjectMetadata, map[types.UID]metav1.Time, error) {
+func (r *Restarter) pods(
+	ctx context.Context, req Request, selector labels.Selector,
+) ([]metav1.PartialObjectMetadata, map[types.UID]metav1.Time, error) {
 	var list client.ObjectList = &corev1.PodList{}
 	if req.Policy.MaxConcurrent == 0 {
 		list = &metav1.PartialObjectMetadataList{}
@@ -69,6 +71,18 @@ func (x *execution) lacking(now time.Time) (l lack) {
 	if x.req.Policy.MaxConcurrent == 0 {
 		return l
 	}
+	x.lackingOfWorkloads(now, &l)
+	for _, pod := range x.doomed() {
+		known := slices.ContainsFunc(x.workloads, func(w workload) bool { return w.owns(&pod) })
+		if metav1.GetControllerOf(&pod) != nil && !known && !x.isReady(&pod) {
+			l.add(1, "Pod/"+pod.Name+" is not ready")
+		}
+	}
+	return l
+}
+
+// lackingOfWorkloads adds what the selected workloads lack.
+func (x *execution) lackingOfWorkloads(now time.Time, l *lack) {
 	for i, s := range x.req.states(x.workloads) {
 		w := x.workloads[i]
 		if _, rolls := inProgress(x.status, s); rolls && x.req.rolls() && !w.onDelete {
@@ -78,13 +92,6 @@ func (x *execution) lacking(now time.Time) (l lack) {
 			l.add(int(w.want)-available-going, fmt.Sprintf("%s has %d of %s available", w, available, count(int(w.want), "pod")))
 		}
 	}
-	for _, pod := range x.doomed() {
-		known := slices.ContainsFunc(x.workloads, func(w workload) bool { return w.owns(&pod) })
-		if metav1.GetControllerOf(&pod) != nil && !known && !x.isReady(&pod) {
-			l.add(1, "Pod/"+pod.Name+" is not ready")
-		}
-	}
-	return l
 }
 
 func (l *lack) add(n int, what string) {

@@ -257,6 +257,12 @@ func turn(s *common.RestartStatus, states []state, maxConcurrent int) (t turns) 
 			others = append(others, i)
 		}
 	}
+	t.admit(others, states, maxConcurrent)
+	return t
+}
+
+// admit gives those of the others a turn that there is room for.
+func (t *turns) admit(others []int, states []state, maxConcurrent int) {
 	room := len(others)
 	if maxConcurrent > 0 {
 		room = min(room, max(0, maxConcurrent-len(t.rolling)))
@@ -265,7 +271,6 @@ func turn(s *common.RestartStatus, states []state, maxConcurrent int) (t turns) 
 		t.now, t.rolling = append(t.now, i), append(t.rolling, states[i].String())
 	}
 	t.waiting += len(others) - room
-	return t
 }
 
 // inProgress tells whether a workload rolls for a restart, as far as is known: a cache that is late does not show

@@ -129,22 +129,9 @@ func (m *removal) kept(pod *metav1.PartialObjectMetadata, err error) {
 
 // remove evicts or deletes those of the pods that are pending, those that are not ready first. What is gone is done.
 func (x *execution) remove(ctx context.Context, now time.Time) removal {
-	pending := x.status.Pending.Pods
 	out := removal{limit: int(x.req.Policy.MaxConcurrent), lack: x.lacking(now)}
-	var todo, ready []*metav1.PartialObjectMetadata
-	for i := range x.pods {
-		switch pod := &x.pods[i]; {
-		case !slices.Contains(pending, pod.UID):
-		case !pod.DeletionTimestamp.IsZero():
-			out.goes(pod)
-		case x.isReady(pod):
-			ready = append(ready, pod)
-		default:
-			todo = append(todo, pod)
-		}
-	}
-	todo = append(todo, ready...)
-	if gone := len(pending) - out.going - len(todo); out.limit > 0 && gone > out.lack.pods {
+	todo := x.removable(&out)
+	if gone := len(x.status.Pending.Pods) - out.going - len(todo); out.limit > 0 && gone > out.lack.pods {
 		out.lack.pods = gone // none that its owner makes instead is seen yet
 		out.lack.of = append(out.lack.of, "pods in the place of those that are gone")
 	}
@@ -164,6 +151,23 @@ func (x *execution) remove(ctx context.Context, now time.Time) removal {
 		}
 	}
 	return out
+}
+
+// removable are the pods that are pending and not going yet, those that are not ready first. It notes those that are.
+func (x *execution) removable(out *removal) []*metav1.PartialObjectMetadata {
+	var todo, ready []*metav1.PartialObjectMetadata
+	for i := range x.pods {
+		switch pod := &x.pods[i]; {
+		case !slices.Contains(x.status.Pending.Pods, pod.UID):
+		case !pod.DeletionTimestamp.IsZero():
+			out.goes(pod)
+		case x.isReady(pod):
+			ready = append(ready, pod)
+		default:
+			todo = append(todo, pod)
+		}
+	}
+	return append(todo, ready...)
 }
 
 // patienceForPod bounds the removal of one pod. While a PodDisruptionBudget has not been looked at yet, the

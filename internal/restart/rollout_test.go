@@ -25,8 +25,11 @@ func TestWaitForRollouts(t *testing.T) {
 		waits        turns
 		reason, says string
 	}{
-		{turns{waiting: 2, rolling: []string{"Deployment/b", "StatefulSet/c"}}, ReasonMaxConcurrent,
-			"0 workloads restarted, 2 wait until those that are rolling are ready: Deployment/b; StatefulSet/c"},
+		{
+			turns{waiting: 2, rolling: []string{"Deployment/b", "StatefulSet/c"}},
+			ReasonMaxConcurrent,
+			"0 workloads restarted, 2 wait until those that are rolling are ready: Deployment/b; StatefulSet/c",
+		},
 		{turns{unfinished: 1}, ReasonRolloutUnfinished, "0 workloads restarted, 1 roll for another reason since the change and run with it at the end; one that is rolled back is restarted"},
 		{turns{waiting: 1, unfinished: 1, rolling: []string{"Deployment/b"}}, ReasonMaxConcurrent, "0 workloads restarted, 1 wait until those that are rolling are ready: Deployment/b, " +
 			"1 roll for another reason since the change and run with it at the end; one that is rolled back is restarted"},

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -37,6 +38,9 @@ func describeHostile(k *kind) {
 // maxFuzzed is about how many objects are tried with strange strings.
 const maxFuzzed = 2500
 
+// stringsOfAMark is how many strings each label and annotation meets that the operator knows.
+const stringsOfAMark = 6
+
 // fuzz creates an object for every string field and every nasty string. What the API server admits has
 // to get an answer from the operator.
 func fuzz(ctx context.Context, k *kind, mutate func(*operator.Options)) {
@@ -53,12 +57,15 @@ func fuzz(ctx context.Context, k *kind, mutate func(*operator.Options)) {
 	var admitted []engine.Object
 	fields := k.stringFields()
 	Expect(fields).NotTo(BeEmpty())
-	fields = append(fields, marks()...)
 	// A kind that embeds types of Kubernetes has hundreds of fields: then each meets some of the strings.
 	namespace := unique("g11-all") // one for all
 	k.surround(k.object(namespace))
 	each := min(len(strings), max(1, maxFuzzed/len(fields)))
-	for _, field := range fields {
+	// Labels and annotations take nearly every string, so that each makes an object.
+	for n, field := range slices.Concat(fields, marks()) {
+		if n == len(fields) {
+			each = min(each, stringsOfAMark)
+		}
 		for _, i := range random.Perm(len(strings))[:each] {
 			if o := k.admitted(ctx, namespace, field, strings[i]); o != nil {
 				admitted = append(admitted, o)
@@ -71,7 +78,7 @@ func fuzz(ctx context.Context, k *kind, mutate func(*operator.Options)) {
 		Expect(o).NotTo(BeNil(), "the schema says nothing of names: "+name)
 		admitted = append(admitted, o)
 	}
-	AddReportEntry("strings", fmt.Sprintf("%d fields, %d strings, %d objects admitted", len(fields), len(strings), len(admitted)))
+	AddReportEntry("strings", fmt.Sprintf("%d fields and %d marks, %d strings, %d objects admitted", len(fields), len(marks()), len(strings), len(admitted)))
 
 	next := k.make(unique("g11-next"), k.briefly)
 	Eventually(k.settled(next)).Should(Succeed())
