@@ -49,10 +49,15 @@ type outside struct {
 	mu        sync.Mutex
 	ctx       context.Context // bounds all questions; nil until Start
 	inquiries map[question]*inquiry
-	waiting   map[string][]*inquiry // for a worker, by topic
-	working   map[string]int        // by topic
-	first     bool                  // whether the next question to get a worker is to be one that had no answer yet
+	topics    map[string]*topic
 	done      sync.WaitGroup
+}
+
+// topic is what is asked for one kind of question.
+type topic struct {
+	waiting []*inquiry // for a worker
+	working int
+	first   bool // whether the last one to get a worker was to be one that had no answer yet
 }
 
 // question identifies a question.
@@ -83,7 +88,7 @@ type reply struct {
 func newOutside(workers int, timeout time.Duration, c clock.PassiveClock, wake func(context.Context, client.ObjectKey)) *outside {
 	return &outside{
 		workers: workers, timeout: timeout, clock: c, wake: wake,
-		inquiries: map[question]*inquiry{}, waiting: map[string][]*inquiry{}, working: map[string]int{},
+		inquiries: map[question]*inquiry{}, topics: map[string]*topic{},
 	}
 }
 
@@ -91,13 +96,13 @@ func newOutside(workers int, timeout time.Duration, c clock.PassiveClock, wake f
 func (o *outside) Start(ctx context.Context) error {
 	o.mu.Lock()
 	o.ctx = ctx
-	for topic := range o.waiting {
-		o.employ(topic)
+	for _, t := range o.topics {
+		o.employ(t)
 	}
 	o.mu.Unlock()
 	<-ctx.Done()
 	o.mu.Lock() // Who has the lock after this starts no question any more.
-	o.waiting = map[string][]*inquiry{}
+	o.topics = map[string]*topic{}
 	o.mu.Unlock()
 	o.done.Wait()
 	return nil
@@ -126,8 +131,13 @@ func (o *outside) ask(q question, generation int64, key client.ObjectKey, run fu
 		next.reply, next.again = last.reply, true
 	}
 	o.inquiries[q] = next
-	o.waiting[q.topic] = append(o.waiting[q.topic], next)
-	o.employ(q.topic)
+	t := o.topics[q.topic]
+	if t == nil {
+		t = &topic{}
+		o.topics[q.topic] = t
+	}
+	t.waiting = append(t.waiting, next)
+	o.employ(t)
 	return next.reply, next.again
 }
 
@@ -144,15 +154,15 @@ func (o *outside) disregard(last *inquiry, generation int64, run func(context.Co
 }
 
 // employ lets the questions of a topic run that have a worker. The lock is held.
-func (o *outside) employ(topic string) {
-	for o.ctx != nil && o.ctx.Err() == nil && o.working[topic] < o.workers && len(o.waiting[topic]) > 0 {
-		next := o.next(topic)
+func (o *outside) employ(t *topic) {
+	for o.ctx != nil && o.ctx.Err() == nil && t.working < o.workers && len(t.waiting) > 0 {
+		next := t.next()
 		ctx, cancel := context.WithTimeout(o.ctx, o.timeout)
 		next.cancel = cancel
-		o.working[topic]++
+		t.working++
 		o.done.Go(func() {
 			value, err := safely(ctx, next.run)
-			o.answered(next, reply{value, err})
+			o.answered(t, next, reply{value, err})
 			o.wake(o.ctx, next.key)
 		})
 	}
@@ -160,13 +170,13 @@ func (o *outside) employ(topic string) {
 
 // next takes a question off those that wait for a worker: in turn the one that waits longest, and the first that had no
 // answer yet, so that what the outside answers at once does not wait for all that hangs. The lock is held.
-func (o *outside) next(topic string) *inquiry {
+func (t *topic) next() *inquiry {
 	at := 0
-	if o.first = !o.first; o.first {
-		at = max(0, slices.IndexFunc(o.waiting[topic], func(i *inquiry) bool { return !i.again }))
+	if t.first = !t.first; t.first {
+		at = max(0, slices.IndexFunc(t.waiting, func(i *inquiry) bool { return !i.again }))
 	}
-	next := o.waiting[topic][at]
-	o.waiting[topic] = slices.Concat(o.waiting[topic][:at], o.waiting[topic][at+1:])
+	next := t.waiting[at]
+	t.waiting = slices.Concat(t.waiting[:at], t.waiting[at+1:])
 	return next
 }
 
@@ -181,7 +191,7 @@ func safely(ctx context.Context, run func(context.Context) (any, error)) (value 
 }
 
 // answered takes in a reply, and gives the worker to the next question.
-func (o *outside) answered(i *inquiry, r reply) {
+func (o *outside) answered(t *topic, i *inquiry, r reply) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	i.cancel()
@@ -192,6 +202,6 @@ func (o *outside) answered(i *inquiry, r reply) {
 	maps.DeleteFunc(o.inquiries, func(_ question, each *inquiry) bool {
 		return !each.at.IsZero() && o.clock.Since(each.at) > repliesKept
 	})
-	o.working[i.topic]--
-	o.employ(i.topic)
+	t.working--
+	o.employ(t)
 }

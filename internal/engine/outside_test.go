@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -175,7 +177,7 @@ func TestNewQuestionsDoNotWaitForAllThatHang(t *testing.T) {
 		}
 		pass(3 * 20 * time.Second)
 		expect(t, "the first of them", o.settled("v0", 1, nil), "yes")
-		if repeated := len(o.waiting["billing"]); repeated >= 19-4 {
+		if repeated := len(o.topics["billing"].waiting); repeated >= 19-4 {
 			t.Errorf("%d wait", repeated)
 		}
 		pass(20 * 20 * time.Second)
@@ -243,4 +245,19 @@ func TestTheOutsideEndsWithTheManager(t *testing.T) {
 		stop()
 		<-ended
 	})
+}
+
+// A topic takes new questions and repeated ones in turn, each in the order in which they came.
+func TestTurnsOfATopic(t *testing.T) {
+	topic := &topic{}
+	for _, name := range []string{"again a", "again b", "new c", "again d", "new e"} {
+		topic.waiting = append(topic.waiting, &inquiry{question: question{uid: types.UID(name)}, again: strings.HasPrefix(name, "again")})
+	}
+	var got []string
+	for len(topic.waiting) > 0 {
+		got = append(got, string(topic.next().uid))
+	}
+	if want := []string{"new c", "again a", "new e", "again b", "again d"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
 }
