@@ -4,6 +4,7 @@
 package operator
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 
@@ -50,6 +51,16 @@ func cacheOptions(kinds []Kind) cache.Options {
 		options.ByObject[t.of] = t.options(groups)
 	}
 	return options
+}
+
+// expected are the types without which the operator is not ready: its kinds, what they read, and
+// what the caches have rules for.
+func expected(kinds []Kind, caches cache.Options) []client.Object {
+	out := slices.Collect(maps.Keys(caches.ByObject))
+	for _, k := range kinds {
+		out = append(append(out, k.Object), k.Reads...)
+	}
+	return out
 }
 
 // groupOf is the API group of one of the operator's kinds.

@@ -6,8 +6,10 @@ package operator
 import (
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	autorebootv1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	batchv1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
@@ -30,6 +32,8 @@ type Kind struct {
 	Conditions []string
 	// Holds says what of the types of its children it compares with, which the caches must have whole.
 	Holds []engine.Held
+	// Reads are the types that it reads besides: without them in its caches it is not ready.
+	Reads []client.Object
 	// Register adds its controller to the manager.
 	Register func(ctrl.Manager, Deps) error
 	// Webhook adds its webhooks to the manager; nil when the schema says all.
@@ -46,6 +50,7 @@ var Kinds = []Kind{
 		Object:     &tenancyv1alpha1.AcmeNamespace{},
 		Conditions: []string{acmenamespace.Admitted, acmenamespace.AdminVerified, acmenamespace.Composed, acmenamespace.Protected},
 		Holds:      acmenamespace.Holds,
+		Reads:      []client.Object{&corev1.Namespace{}, &tenancyv1alpha1.DeploymentTier{}},
 		Register: func(mgr ctrl.Manager, d Deps) error {
 			return acmenamespace.Register(mgr, acmenamespace.Options{
 				ProtectedNames:          d.protectedNames(),

@@ -81,7 +81,7 @@ func managerOptions(c *configv1alpha1.PlatformOperatorConfig, o Options, held *h
 		metricsOptions.FilterProvider = guardMetrics
 	}
 	yes, le := true, c.Manager.LeaderElection
-	scheme := Scheme()
+	scheme, caches := Scheme(), cacheOptions(Kinds)
 	return ctrl.Options{
 		Scheme:                  scheme,
 		Metrics:                 metricsOptions,
@@ -100,8 +100,8 @@ func managerOptions(c *configv1alpha1.PlatformOperatorConfig, o Options, held *h
 		})},
 		NewClient: o.NewClient,
 		Client:    client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: &yes}},
-		Cache:     cacheOptions(Kinds),
-		NewCache:  held.newCache(c.Manager.CacheSyncTimeout.Duration),
+		Cache:     caches,
+		NewCache:  held.newCache(expected(Kinds, caches), c.Manager.CacheSyncTimeout.Duration),
 		Controller: config.Controller{
 			// A kind waits for its own cache, however long that takes, and ends nothing.
 			CacheSyncTimeout: forever,

@@ -10,10 +10,13 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -293,6 +296,13 @@ func metrics(t *testing.T, w *world, url string) {
 		if !strings.Contains(text, m) {
 			t.Errorf("there is no metric %s", m)
 		}
+	}
+	var used []string
+	for _, m := range regexp.MustCompile(`(?m)^platform_operator_cache_synced{type="([^"]+)"} `).FindAllStringSubmatch(text, -1) {
+		used = append(used, m[1])
+	}
+	if d := cmp.Diff(slices.Sorted(slices.Values(operator.Expected())), slices.Sorted(slices.Values(used))); d != "" {
+		t.Errorf("it is ready when other caches are filled than are used (-expected +used):\n%s", d)
 	}
 }
 

@@ -44,9 +44,9 @@ type holding struct {
 	recorder events.EventRecorder
 }
 
-func (h *holding) newCache(reportAfter time.Duration) cache.NewCacheFunc {
+func (h *holding) newCache(expected []client.Object, reportAfter time.Duration) cache.NewCacheFunc {
 	return tolerant.NewCache(tolerant.Options{
-		Ours: isOurGroup, Report: h.report, Patience: patience, ReportAfter: reportAfter,
+		Ours: isOurGroup, Expected: expected, Report: h.report, Patience: patience, ReportAfter: reportAfter,
 	}, func(c *tolerant.Cache) { h.cache = c })
 }
 

@@ -31,6 +31,8 @@ import (
 type Options struct {
 	// Ours tells which types are the operator's own: their objects are decoded one by one.
 	Ours func(schema.GroupVersionKind) bool
+	// Expected are the types that must be filled: also while nobody has asked for them yet, as when the manager starts.
+	Expected []client.Object
 	// Report is called for each version of an object that cannot be decoded.
 	Report func(client.Object, error)
 	// Patience is how long types wait for each other at the start. What is not filled then comes later.
@@ -48,6 +50,7 @@ type Cache struct {
 	scheme                *runtime.Scheme
 	mapper                meta.RESTMapper
 	dynamic               dynamic.Interface
+	expected              []string
 	makeInformer          func(toolscache.ListerWatcher, runtime.Object, time.Duration, toolscache.Indexers) toolscache.SharedIndexInformer
 
 	overdue   atomic.Bool
@@ -75,6 +78,13 @@ func NewCache(t Options, made func(*Cache)) cache.NewCacheFunc {
 		}
 		if err := c.refuseSelectors(opts); err != nil {
 			return nil, err
+		}
+		for _, o := range t.Expected {
+			gvk, err := apiutil.GVKForObject(o, c.scheme)
+			if err != nil {
+				return nil, err
+			}
+			c.expected = append(c.expected, gvk.GroupKind().String())
 		}
 		c.makeInformer = toolscache.NewSharedIndexInformer
 		if opts.NewInformer != nil {
@@ -130,11 +140,16 @@ func (c *Cache) newInformer(lw toolscache.ListerWatcher, o runtime.Object, resyn
 	return i
 }
 
-// Unfilled are the types whose caches are not filled yet, each with the last error.
+// Unfilled are the types whose caches are not filled yet, each with the last error: of those expected and those asked for.
 func (c *Cache) Unfilled() map[string]error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := map[string]error{}
+	for _, name := range c.expected {
+		if c.informers[name] == nil {
+			out[name] = nil
+		}
+	}
 	for name, i := range c.informers {
 		if !i.HasSynced() {
 			out[name] = i.last

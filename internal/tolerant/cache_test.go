@@ -4,7 +4,9 @@
 package tolerant
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,13 +18,18 @@ import (
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 func TestInformersAreMadeAsTheCallerSays(t *testing.T) {
 	made := 0
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("ConfigMap"), meta.RESTScopeNamespace)
-	newCache := NewCache(Options{Ours: func(schema.GroupVersionKind) bool { return false }}, func(*Cache) {})
+	var held *Cache
+	newCache := NewCache(Options{
+		Ours:     func(schema.GroupVersionKind) bool { return false },
+		Expected: []client.Object{&corev1.ConfigMap{}, &corev1.Secret{}},
+	}, func(c *Cache) { held = c })
 	c, err := newCache(&rest.Config{Host: "http://127.0.0.1:1"}, cache.Options{
 		HTTPClient: http.DefaultClient, Scheme: clientgoscheme.Scheme, Mapper: mapper,
 		NewInformer: func(lw toolscache.ListerWatcher, o runtime.Object, resync time.Duration, i toolscache.Indexers) toolscache.SharedIndexInformer {
@@ -32,6 +39,9 @@ func TestInformersAreMadeAsTheCallerSays(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if got := slices.Sorted(maps.Keys(held.Unfilled())); !slices.Equal(got, []string{"ConfigMap", "Secret"}) {
+		t.Errorf("before anybody asked, these are not filled: %v", got)
 	}
 	if _, err := c.GetInformer(t.Context(), &corev1.ConfigMap{}, cache.BlockUntilSynced(false)); err != nil {
 		t.Fatal(err)
