@@ -92,5 +92,5 @@ func heldBack(req Request, all []workload) engine.Outcome {
 		return engine.Done().Saying(upToDate)
 	}
 	return engine.Wait(0, ReasonRolloutHeld, "some pods still run with older content, because their workloads do not replace them: "+
-		join(held)+". Resume the rollout, or take the partition away")
+		join(held)+". Resume the rollout, or take the partition away").Warning()
 }

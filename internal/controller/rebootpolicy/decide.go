@@ -79,7 +79,7 @@ func outcomeOf(fault *sqldb.Error) engine.Outcome {
 	const kept = ". The last value is kept, and nothing is restarted"
 	switch fault.Reason {
 	case sqldb.Unreachable, sqldb.TimedOut:
-		return engine.Wait(0, string(fault.Reason), fault.Message+kept)
+		return engine.Wait(0, string(fault.Reason), fault.Message+kept).Warning()
 	default:
 		return engine.Block(string(fault.Reason), fault.Message+kept)
 	}
@@ -91,13 +91,13 @@ func before(p *v1alpha1.RebootPolicy) engine.Outcome {
 	conditions := p.Status.Conditions
 	was, stalled := meta.FindStatusCondition(conditions, ValueRead), meta.FindStatusCondition(conditions, engine.Stalled)
 	switch {
-	case was == nil || was.ObservedGeneration != p.Generation || was.Status == metav1.ConditionUnknown || was.Reason == ReasonCredentialsMissing:
+	case was == nil || was.ObservedGeneration != p.Generation || was.Status == metav1.ConditionUnknown || was.Reason == ReasonCredentialsMissing || was.Reason == ReasonReading:
 		return engine.Wait(0, ReasonReading, "the value is being read")
 	case was.Status == metav1.ConditionTrue:
 		return engine.Done().Saying(was.Message)
 	case stalled != nil && stalled.Reason == was.Reason:
 		return engine.Block(was.Reason, was.Message)
 	default:
-		return engine.Wait(0, was.Reason, was.Message)
+		return engine.Wait(0, was.Reason, was.Message).Warning()
 	}
 }
