@@ -47,8 +47,8 @@ func describeComplete() {
 		}
 		It("of the fixtures", func() {
 			var kinds []string
-			for _, row := range operator.Kinds {
-				kinds = append(kinds, newKind(row).name)
+			for _, k := range table() {
+				kinds = append(kinds, k.name)
 			}
 			Expect(sortedKeys(fixtures)).To(ConsistOf(kinds))
 		})
@@ -167,7 +167,7 @@ func completeKind(k *kind) {
 	Expect(project.Controller).To(BeTrue(), "PROJECT knows of no controller")
 	Expect(project.Webhooks != nil).To(Equal(k.row.Webhook != nil), "PROJECT and the table differ about webhooks")
 
-	page, err := os.ReadFile(testenv.RepoFile("docs", "kinds", k.controller()+".md"))
+	page, err := os.ReadFile(testenv.RepoFile("docs", "kinds", k.controller+".md"))
 	Expect(err).NotTo(HaveOccurred())
 	Expect(k.row.Conditions).NotTo(BeEmpty())
 	for _, condition := range append([]string{engine.Ready, engine.Stalled, engine.Paused}, k.row.Conditions...) {
