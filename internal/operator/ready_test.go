@@ -11,11 +11,13 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
 
 	configv1alpha1 "github.com/acme/platform-operator/api/config/v1alpha1"
 )
@@ -60,5 +62,16 @@ func TestNotReadyBeforeACacheIsAskedFor(t *testing.T) {
 		if !strings.Contains(strings.ToLower(err.Error()), "the cache of "+name+" is not filled yet") {
 			t.Errorf("it is ready without the cache of %s", name)
 		}
+	}
+}
+
+// TestWhatCannotBeReadIsTold: the API server takes no event whose note has more than 1,024 bytes.
+func TestWhatCannotBeReadIsTold(t *testing.T) {
+	recorder := events.NewFakeRecorder(1)
+	held := &holding{recorder: recorder}
+	held.report(&corev1.ConfigMap{}, errors.New(strings.Repeat("漢", 5000)))
+	note := strings.TrimPrefix(<-recorder.Events, "Warning Unreadable ")
+	if len(note) > 1024 || !strings.HasSuffix(note, ". Change that field with kubectl edit.") {
+		t.Errorf("%d bytes: %s", len(note), note)
 	}
 }

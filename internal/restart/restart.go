@@ -276,13 +276,7 @@ func (r *Restarter) expectKey(req Request, key Key) {
 	s.KeyID = key.ID()
 }
 
-// maxNote is the longest note of an event that the API server accepts, in bytes.
-const maxNote = 1024
-
 // event reports about an object. A note that is too long is cut: the API server would reject the event.
 func (r *Restarter) event(about client.Object, eventType, reason, note string) {
-	if len(note) > maxNote {
-		note = names.Clip(note, maxNote-len("…"))
-	}
-	r.Event(about, eventType, reason, note)
+	r.Event(about, eventType, reason, names.Note(note))
 }

@@ -30,6 +30,9 @@ type annotated struct{ *unstructured.Unstructured }
 // DeepCopyObject implements runtime.Object.
 func (o *annotated) DeepCopyObject() runtime.Object { return &annotated{o.DeepCopy()} }
 
+// String shows it in messages.
+func (o *annotated) String() string { return fmt.Sprintf("%.2000v", o.Object) }
+
 // watcher is its ConfigWatcher; nil when it has none.
 func (o *annotated) watcher() *v1alpha1.ConfigWatcher {
 	w := &v1alpha1.ConfigWatcher{ObjectMeta: metav1.ObjectMeta{
@@ -131,7 +134,7 @@ func (*annotations) Surround(unique string) {
 // Settled implements Fixture: the ConfigWatcher is as the annotation says.
 func (*annotations) Settled(o engine.Object) bool {
 	w := o.(*annotated).watcher()
-	if w == nil || w.Status.Pending != nil {
+	if w == nil || w.Status.Pending != nil || w.Status.ObservedGeneration != w.Generation {
 		return false
 	}
 	got := map[string]string{}
