@@ -68,7 +68,8 @@ func TestClaimsOfAClusterScopedOwner(t *testing.T) {
 	}
 }
 
-// TestMarksProveNothing: what holds data is not the owner's by its marks alone, which a tenant may have copied, no more than any other child.
+// TestMarksProveNothing: what holds data is not the owner's by its marks alone, which a tenant may have copied, no more than any
+// other child.
 // A Namespace, which no tenant may mark, is; but only one of the owner's places, and not by its name alone.
 func TestMarksProveNothing(t *testing.T) {
 	namespaced, cluster := &thing{}, &thing{}

@@ -36,22 +36,22 @@ func (c *stepped) step(to time.Time) {
 	}
 }
 
-// freeMinute is a minute of one object's own, which comes by a step alone: in a spec whose time stands soon, so that what
-// the API server does by the real time is not long ago then.
+// freeMinute is a minute of one object's own, which comes by a step alone: where time stands soon after that of the object
+// before, so that what the API server does by the real time is not long ago then; else not while a spec takes.
 func (c *stepped) freeMinute() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	lead := time.Hour
+	lead, apart := time.Hour, time.Hour
 	if c.stands {
-		lead = 2 * time.Minute
+		lead, apart = 2*time.Minute, time.Minute
 	}
 	at := c.now()
 	if real := time.Now(); real.After(at) {
 		at = real
 	}
 	at = at.Add(lead).Truncate(time.Minute)
-	if !at.After(c.last) {
-		at = c.last.Add(time.Minute)
+	if next := c.last.Add(apart); !c.last.IsZero() && at.Before(next) {
+		at = next
 	}
 	c.last = at
 	return at.UTC()

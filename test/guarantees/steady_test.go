@@ -29,6 +29,15 @@ func describeSteady(all []*kind) {
 		op := start()
 		var objects []engine.Object
 		var uniques []string
+		// What is acted on once is acted on no more.
+		for _, k := range all {
+			for _, o := range k.several(1, "g1-changed") {
+				Change(o, func(o engine.Object) { k.fixture.Change(o, o.GetName()) })
+				Eventually(succeeded).WithArguments(op, o, k.fixture.Action(o.GetName())).Should(Equal(1))
+				Eventually(k.settled(o)).Should(Succeed())
+				objects = append(objects, o)
+			}
+		}
 		for _, k := range all {
 			objects = append(objects, k.several(2, "g1")...)
 			for _, transition := range k.fixture.Transitions() {
@@ -37,15 +46,6 @@ func describeSteady(all []*kind) {
 		}
 		for _, o := range objects {
 			uniques = append(uniques, o.GetName())
-		}
-		// What is acted on once is acted on no more.
-		for _, k := range all {
-			for _, o := range k.several(1, "g1-changed") {
-				Change(o, func(o engine.Object) { k.fixture.Change(o, o.GetName()) })
-				Eventually(succeeded).WithArguments(op, o, k.fixture.Action(o.GetName())).Should(Equal(1))
-				Eventually(k.settled(o)).Should(Succeed())
-				objects, uniques = append(objects, o), append(uniques, o.GetName())
-			}
 		}
 		quiet(op)
 		before := survey(ctx, uniques...)

@@ -91,7 +91,8 @@ func before(p *v1alpha1.RebootPolicy) engine.Outcome {
 	conditions := p.Status.Conditions
 	was, stalled := meta.FindStatusCondition(conditions, ValueRead), meta.FindStatusCondition(conditions, engine.Stalled)
 	switch {
-	case was == nil || was.ObservedGeneration != p.Generation || was.Status == metav1.ConditionUnknown || was.Reason == ReasonCredentialsMissing || was.Reason == ReasonReading:
+	case was == nil || was.ObservedGeneration != p.Generation || was.Status == metav1.ConditionUnknown ||
+		was.Reason == ReasonCredentialsMissing || was.Reason == ReasonReading:
 		return engine.Wait(0, ReasonReading, "the value is being read")
 	case was.Status == metav1.ConditionTrue:
 		return engine.Done().Saying(was.Message)
