@@ -257,7 +257,7 @@ func TestPunctuality(t *testing.T) {
 		r := &cronResult{CronTab: startStats{DelaySeconds: percentiles{P99: c.late}}, RawDelaySeconds: percentiles{P99: c.raw}, CronJob: startStats{Requests: 1}}
 		r.judge()
 		if got := (&report{CronTabs: r}).verdict(false) != nil; got != c.fails {
-			t.Errorf("%s: fails: %v, %+v", name, got, r.Aims[0])
+			t.Errorf("%s: fails: %v, %+v", name, got, r.Aims)
 		}
 	}
 }

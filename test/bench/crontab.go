@@ -283,11 +283,11 @@ const conflicts = 1.1
 
 func (r *cronResult) judge() {
 	r.Aims = judged(
-		punctuality(r.CronTab.DelaySeconds.P99, r.RawDelaySeconds.P99),
 		aim{Name: "p50 of the start delay, CronTab / CronJob", Most: 1, Got: r.CronTab.DelaySeconds.P50 / r.CronJob.DelaySeconds.P50},
 		aim{Name: "p99 of the start delay, CronTab / CronJob", Most: 1, Got: r.CronTab.DelaySeconds.P99 / r.CronJob.DelaySeconds.P99},
 		aim{Name: "requests per run, CronTab / CronJob", Most: 1, Got: r.CronTab.Requests / r.CronJob.Requests, Enforced: true, Ceiling: conflicts},
 		aim{Name: "starts in one second, with H", Most: 60, Got: float64(r.MostWithH), Enforced: true},
+		punctuality(r.CronTab.DelaySeconds.P99, r.RawDelaySeconds.P99),
 	)
 }
 
