@@ -235,7 +235,7 @@ func TestStepsEndBeforeTheRun(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), runTimeout)
 		defer cancel()
 		r := &runner[*thing]{Config: Config[*thing]{}.withDefaults()}
-		s := Scope[*thing]{Obj: &thing{}, Clock: r.Clock, runner: r}
+		s := Scope[*thing]{Obj: &thing{}, Clock: r.Clock, runner: r, wrong: new(bool)}
 		_, err := s.run(ctx, []Step{{"Hanging", func(ctx context.Context) (Outcome, error) {
 			<-ctx.Done()
 			return Outcome{}, ctx.Err()
