@@ -29,6 +29,8 @@ import (
 // that was asked for by hand. No controller of Jobs runs, so that runs go on until somebody ends them.
 type cronTabs struct{ Ordinary }
 
+var _ = fixture("CronTab", &cronTabs{})
+
 const runNow = "batch.acme.com/run-now"
 
 func cronTab(o engine.Object) *v1alpha1.CronTab { return o.(*v1alpha1.CronTab) }
