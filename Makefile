@@ -60,10 +60,10 @@ generate: bin/controller-gen ## Generate deep copies of the API types
 
 # CRDs go by way of dist/, so that the CRD of a kind that is gone disappears and bases/ is never half full.
 .PHONY: manifests
-manifests: bin/controller-gen ## Generate CRDs, the manager's role and webhook configurations
+manifests: bin/controller-gen ## Generate CRDs, roles, webhook configurations and the lists of them
 	rm -rf dist/crd
 	bin/controller-gen crd paths=./api/... output:crd:artifacts:config=dist/crd
-	go run ./hack/crds --folder=dist/crd
+	go run ./hack/crds --folder=dist/crd --config=config
 	bin/controller-gen rbac:roleName=manager-role webhook paths=./internal/... \
 		output:rbac:artifacts:config=config/rbac output:webhook:artifacts:config=config/webhook
 	rm -rf config/crd/bases && mv dist/crd config/crd/bases
