@@ -11,17 +11,18 @@ import (
 // offer is a namespaced kind of the operator's own that tenants use.
 type offer struct {
 	group, resource string
-	// most is how many objects a namespace of the tier dev may hold (see objectBounds).
-	most int64
 	// scale tells that the kind has the subresource scale.
 	scale bool
 }
 
+// offersDev are how many objects of each of them a namespace of the tier dev may hold (see objectBounds).
+const offersDev = 20
+
 // offers has a row for each namespaced kind, sorted. Administrators of namespaces may write it, and a quota counts it.
 var offers = []offer{
-	{group: "autoreboot.acme.com", resource: "configwatchers", most: 20},
-	{group: "autoreboot.acme.com", resource: "rebootpolicies", most: 20},
-	{group: "batch.acme.com", resource: "crontabs", most: 20, scale: true},
+	{group: "autoreboot.acme.com", resource: "configwatchers"},
+	{group: "autoreboot.acme.com", resource: "rebootpolicies"},
+	{group: "batch.acme.com", resource: "crontabs", scale: true},
 }
 
 // offerRules let administrators write the offers: a rule for each group, and one for each scale.
@@ -49,7 +50,7 @@ func offerRules() []rbacv1.PolicyRule {
 func offerBounds() map[corev1.ResourceName]int64 {
 	bounds := map[corev1.ResourceName]int64{}
 	for _, o := range offers {
-		bounds[corev1.ResourceName("count/"+o.resource+"."+o.group)] = o.most
+		bounds[corev1.ResourceName("count/"+o.resource+"."+o.group)] = offersDev
 	}
 	return bounds
 }
