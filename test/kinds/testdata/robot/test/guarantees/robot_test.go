@@ -23,7 +23,6 @@ type robots struct{ Ordinary }
 
 var _ = fixture("Robot", &robots{})
 
-
 // Configuration implements Fixture.
 func (robots) Configuration() string { return "robot: {retryMax: 1s}\n" }
 
