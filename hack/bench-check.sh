@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 mkdir -p dist
 go build -o dist/bench ./test/bench
-CGO_ENABLED=0 go build -trimpath -buildvcs=false -o dist/bench-manager ./cmd
+CGO_ENABLED=0 go build -buildvcs=false -o dist/bench-manager ./cmd
 go run ./hack/cluster build --only simulated # once, not by each of them
 
 declare -A benchmarks
