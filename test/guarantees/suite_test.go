@@ -23,6 +23,7 @@ import (
 
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -32,11 +33,11 @@ var (
 )
 
 func TestGuarantees(t *testing.T) {
-	Setup{
+	OfKinds(Setup{
 		Options: testenv.Options{WithControllers: true},
 		Log:     zap.New(zap.WriteTo(&logs), zap.Level(zapcore.Level(-operator.MaxVerbosity))),
 		Prepare: prepare,
-	}.Run(t, "guarantees")
+	}).Run(t, "guarantees")
 }
 
 func prepare() {
@@ -81,7 +82,7 @@ var _ = Describe("Guarantees", func() {
 })
 
 // start runs the operator with the configurations of all kinds until the spec ends.
-func start(mutate ...func(*operator.Options)) *testenv.Operator {
+func start(mutate ...func(*operator.Options)) *Operator {
 	GinkgoHelper()
 	return startWith(configuration(), mutate...)
 }
@@ -96,7 +97,7 @@ func configuration() string {
 	return strings.Join(sections, "")
 }
 
-func startWith(sections string, mutate ...func(*operator.Options)) *testenv.Operator {
+func startWith(sections string, mutate ...func(*operator.Options)) *Operator {
 	GinkgoHelper()
 	return StartOperator(append([]func(*operator.Options){Configured(sections)}, mutate...)...)
 }

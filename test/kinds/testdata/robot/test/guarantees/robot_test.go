@@ -4,8 +4,6 @@
 package guarantees
 
 import (
-	"fmt"
-
 	. "github.com/onsi/gomega"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,7 +13,6 @@ import (
 	"github.com/acme/platform-operator/api/toys/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
-	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 // robots is the fixture of Robot.
@@ -46,14 +43,11 @@ func (robots) Tamper(*unstructured.Unstructured) []string {
 
 // Breakages implements Fixture.
 func (robots) Breakages() []Breakage {
-	patch := func(unique, app string) {
-		Patch(&v1alpha1.Robot{ObjectMeta: metav1.ObjectMeta{Name: unique, Namespace: unique}}, fmt.Sprintf(`{"spec":{"app":%q}}`, app))
-	}
 	return []Breakage{{
-		Name: "that the operator may not do what it has to",
+		Name:   "that the operator may not do what it has to",
+		Unborn: true,
 		Break: func(unique string) {
-			takeAway("patch", &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Name: names.Child(unique, "robot"), Namespace: unique}})
-			patch(unique, "forbidden")
+			takeAway("create", &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Name: "probe", Namespace: unique}})
 		},
 		Mend:   func(string) { giveBackRole() },
 		Reason: "Forbidden", Status: status.InProgressStatus,

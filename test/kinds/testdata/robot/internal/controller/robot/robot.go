@@ -54,7 +54,7 @@ type kind struct{}
 // Steps is the whole life of a Robot.
 func (kind) Steps(s engine.Scope[*v1alpha1.Robot]) []engine.Step {
 	return []engine.Step{
-		s.Compose(Isolated, func() ([]engine.Child, error) { return desired(s.Obj), nil }),
+		{Condition: Isolated, Run: s.Compose(func() ([]engine.Child, error) { return desired(s.Obj), nil })},
 	}
 }
 
