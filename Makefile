@@ -23,6 +23,9 @@ SHELL := /bin/bash
 # Programs with modules of their own, because of what they are built from.
 MODULES := hack/certmanager hack/cluster/node hack/image test/bundle
 
+# One set of flags, so that tests, tools, demo and bench share what is compiled. The race detector alone needs C.
+export CGO_ENABLED := 0
+
 # The linter keeps results by the path at which it first saw a package: each checkout gets a cache of its own.
 export GOLANGCI_LINT_CACHE := $(CURDIR)/dist/lint-cache
 
@@ -60,10 +63,10 @@ generate: bin/controller-gen ## Generate deep copies of the API types
 
 # CRDs go by way of dist/, so that the CRD of a kind that is gone disappears and bases/ is never half full.
 .PHONY: manifests
-manifests: bin/controller-gen ## Generate CRDs, the manager's role and webhook configurations
+manifests: bin/controller-gen ## Generate CRDs, roles, webhook configurations and the lists of them
 	rm -rf dist/crd
 	bin/controller-gen crd paths=./api/... output:crd:artifacts:config=dist/crd
-	go run ./hack/crds --folder=dist/crd
+	go run ./hack/crds --folder=dist/crd --config=config
 	bin/controller-gen rbac:roleName=manager-role webhook paths=./internal/... \
 		output:rbac:artifacts:config=config/rbac output:webhook:artifacts:config=config/webhook
 	rm -rf config/crd/bases && mv dist/crd config/crd/bases
@@ -182,11 +185,11 @@ e2e: $(BUNDLE_TOOLS) ## Install, use, upgrade and remove the operator with OLM o
 .PHONY: demo
 demo: ## Bring up a cluster with the operator and samples, and show what to try
 	@[ -x bin/kubectl ] || echo "building the demo's own program first, which takes about a minute; then it says what comes"
-	@CGO_ENABLED=0 go run ./hack/demo up $(ARGS)
+	@go run ./hack/demo up $(ARGS)
 
 .PHONY: demo-down
 demo-down: ## Remove all that demo made
-	@CGO_ENABLED=0 go run ./hack/demo down $(ARGS)
+	@go run ./hack/demo down $(ARGS)
 
 .PHONY: cluster-up
 cluster-up: ## Start the local Kubernetes cluster
@@ -342,7 +345,7 @@ bin/opm: tools/opm/go.mod tools/opm/go.sum
 
 $(CODEGEN) bin/golangci-lint bin/operator-sdk bin/scorecard-test bin/opm:
 	@echo "building $@ (takes up to a few minutes the first time) ..."
-	cd $(<D) && CGO_ENABLED=0 GOWORK=off go build -buildvcs=false $(TOOL_FLAGS) -o $(CURDIR)/$@ $(PACKAGE)
+	cd $(<D) && GOWORK=off go build -buildvcs=false $(TOOL_FLAGS) -o $(CURDIR)/$@ $(PACKAGE)
 	@touch $@
 
 bin/kubectl: tools/kubernetes/go.mod tools/kubernetes/go.sum

@@ -96,7 +96,7 @@ func (c Child) OrReplace() Child {
 	return c
 }
 
-// Compose is the step that makes the cluster hold exactly the given children: each is applied unless it is already as
+// Compose gives what a step runs that makes the cluster hold exactly the given children: each is applied unless it is already as
 // wanted, and what was made for the object earlier and is not wanted any more is deleted. The function gives the
 // complete list at every run.
 //
@@ -106,8 +106,8 @@ func (c Child) OrReplace() Child {
 //
 // Of a type of which a wanted child is not in place, nothing is deleted: it may be what the missing one stands in for.
 // A kind that exchanges a child for one of another type keeps the old one in the list until the new one is there.
-func (s Scope[T]) Compose(condition string, desired func() ([]Child, error)) Step {
-	return Step{condition, func(ctx context.Context) (Outcome, error) {
+func (s Scope[T]) Compose(desired func() ([]Child, error)) func(context.Context) (Outcome, error) {
+	return func(ctx context.Context) (Outcome, error) {
 		children, err := desired()
 		if err != nil {
 			return Outcome{}, err
@@ -122,7 +122,7 @@ func (s Scope[T]) Compose(condition string, desired func() ([]Child, error)) Ste
 		}
 		all.add(Done(), s.prune(ctx, keep, held))
 		return all.outcome()
-	}}
+	}
 }
 
 // troubles are what keeps a Compose from being done.

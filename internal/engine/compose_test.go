@@ -43,7 +43,7 @@ type recipe[T engine.Object] struct {
 }
 
 func (k *recipe[T]) Steps(s engine.Scope[T]) []engine.Step {
-	return []engine.Step{s.Compose("Composed", k.children), k.step()}
+	return []engine.Step{{Condition: "Composed", Run: s.Compose(k.children)}, k.step()}
 }
 
 func (k *recipe[T]) children() ([]engine.Child, error) {

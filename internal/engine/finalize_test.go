@@ -38,9 +38,9 @@ var _ = Describe("A finalizer", func() {
 		w := widget()
 		ns := w.Namespace
 		compose := script[*Widget](func(s engine.Scope[*Widget]) []engine.Step {
-			return append([]engine.Step{s.Compose("Composed", func() ([]engine.Child, error) {
+			return append([]engine.Step{{Condition: "Composed", Run: s.Compose(func() ([]engine.Child, error) {
 				return []engine.Child{quota(ns, "q", "pods", "3")()}, nil
-			})}, kind.Steps(s)...)
+			})}}, kind.Steps(s)...)
 		})
 		end.set(engine.Wait(time.Hour, "Packing", "the boxes are not full"), nil)
 		r := start(widgets(finalizing[*Widget]{compose, kind.(finalizing[*Widget]).end}, engine.Config[*Widget]{Owns: owned}))

@@ -21,6 +21,7 @@ import (
 	batchv1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	"github.com/acme/platform-operator/internal/testenv/kindtest"
 )
 
 // logged is what all operators of this package log.
@@ -82,8 +83,8 @@ func TestAKindThatCannotBeListedHarmsNoOther(t *testing.T) {
 	w.eventually("it may not list CronTabs", func() bool { return list() != nil })
 
 	address := w.freeAddress()
-	file := testenv.ConfigFile(t, "apiVersion: config.acme.com/v1alpha1\nkind: PlatformOperatorConfig\nmanager: {cacheSyncTimeout: 1s}\n")
-	testenv.StartOperator(t, w.plane, func(o *operator.Options) { o.ProbeAddress, o.ConfigFile = address, file })
+	file := kindtest.ConfigFile(t, "apiVersion: config.acme.com/v1alpha1\nkind: PlatformOperatorConfig\nmanager: {cacheSyncTimeout: 1s}\n")
+	kindtest.Start(t, w.plane, func(o *operator.Options) { o.ProbeAddress, o.ConfigFile = address, file })
 	n := team("other-kind")
 	w.must(w.admin.Create(t.Context(), n))
 	w.eventually("another kind is served", func() bool { return w.ready(n) == "True Ready" })

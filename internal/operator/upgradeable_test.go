@@ -20,6 +20,7 @@ import (
 
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	"github.com/acme/platform-operator/internal/testenv/kindtest"
 )
 
 // olmCondition is the condition of a real OperatorCondition, as operator-lib reads and writes it in a pod. Before the first
@@ -95,7 +96,7 @@ func newOLMCondition(w *world) *olmCondition {
 func TestOLMIsToldWhenTheOperatorMustNotBeReplaced(t *testing.T) {
 	w := newWorld(t)
 	condition := newOLMCondition(w)
-	op := testenv.StartOperator(t, w.plane, func(o *operator.Options) { o.Upgradeable = condition })
+	op := kindtest.Start(t, w.plane, func(o *operator.Options) { o.Upgradeable = condition })
 	const idle = "True NothingCritical: nothing critical is in flight"
 	w.eventually("OLM may upgrade, although the first write met another one", func() bool { return condition.says(w) == idle })
 

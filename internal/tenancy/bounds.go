@@ -19,12 +19,11 @@ var systemPriorityClasses = []string{"system-cluster-critical", "system-node-cri
 
 // objectBounds are how many objects of a type a namespace of the tier dev may hold; stg may hold objectsStg times as
 // many, prod objectsProd times. What tenants cannot create is not counted, so that the operator's own is never refused.
+// The operator's own kinds are counted as offers says.
 var objectBounds = map[corev1.ResourceName]int64{
 	"count/configmaps":                             50,
-	"count/configwatchers.autoreboot.acme.com":     20,
 	"count/controllerrevisions.apps":               150,
 	"count/cronjobs.batch":                         20,
-	"count/crontabs.batch.acme.com":                20,
 	"count/daemonsets.apps":                        5,
 	"count/deployments.apps":                       20,
 	"count/horizontalpodautoscalers.autoscaling":   20,
@@ -34,7 +33,6 @@ var objectBounds = map[corev1.ResourceName]int64{
 	"count/persistentvolumeclaims":                 10,
 	"count/poddisruptionbudgets.policy":            20,
 	"count/pods":                                   100, // with those that have ended
-	"count/rebootpolicies.autoreboot.acme.com":     20,
 	"count/replicasets.apps":                       250, // a Deployment keeps ten old ones
 	"count/replicationcontrollers":                 10,
 	"count/rolebindings.rbac.authorization.k8s.io": 50,
@@ -70,8 +68,10 @@ var amountBounds = map[common.TierName]map[corev1.ResourceName]string{
 // bound adds the bounds of a built-in tier to its quota.
 func bound(quota corev1.ResourceList, name common.TierName) {
 	times := map[common.TierName]int64{common.TierDev: 1, common.TierStg: objectsStg, common.TierProd: objectsProd}[name]
-	for r, n := range objectBounds {
-		quota[r] = *resource.NewQuantity(n*times, resource.DecimalSI)
+	for _, bounds := range []map[corev1.ResourceName]int64{objectBounds, offerBounds()} {
+		for r, n := range bounds {
+			quota[r] = *resource.NewQuantity(n*times, resource.DecimalSI)
+		}
 	}
 	for r, amount := range amountBounds[name] {
 		quota[r] = resource.MustParse(amount)

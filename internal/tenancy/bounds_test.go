@@ -76,6 +76,9 @@ func TestThePageTellsEveryBound(t *testing.T) {
 	dev, stg, prod := builtIn(t, "dev"), builtIn(t, "stg"), builtIn(t, "prod")
 	for name, d := range dev.Quota {
 		s, p := stg.Quota[name], prod.Quota[name]
+		if strings.HasSuffix(string(name), ".acme.com") {
+			name = "count/RESOURCE.GROUP` of each kind of this operator that tenants create, such as `count/crontabs.batch.acme.com"
+		}
 		if row := fmt.Sprintf("| `%s` | %s | %s | %s |", name, &d, &s, &p); !strings.Contains(string(page), row) {
 			t.Errorf("docs/kinds/deploymenttier.md lacks the row\n%s", row)
 		}

@@ -6,6 +6,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -42,8 +43,8 @@ func (a aim) limit() float64 { return max(a.Most, a.Ceiling) }
 // exceeded tells whether an enforced figure is too high. One that is no number is.
 func (a aim) exceeded() bool { return a.Enforced && !(a.Got <= a.limit()) }
 
-// judged compares what was found with the aims.
-func judged(aims ...aim) []aim {
+// compare judges what was found by the aims.
+func compare(aims ...aim) []aim {
 	for i := range aims {
 		aims[i].OK = aims[i].Got <= aims[i].Most
 	}
@@ -73,14 +74,8 @@ func printAims(out io.Writer, aims []aim) {
 // aims are those of everything that was measured.
 func (r *report) aims() []aim {
 	var all []aim
-	for _, b := range r.Benchmarks {
-		all = append(all, b.Aims...)
-	}
-	if r.Watchers != nil {
-		all = append(all, r.Watchers.Aims...)
-	}
-	if r.CronTabs != nil {
-		all = append(all, r.CronTabs.Aims...)
+	for _, name := range slices.Sorted(maps.Keys(r.Results)) {
+		all = append(all, r.Results[name].judged()...)
 	}
 	return all
 }

@@ -153,7 +153,7 @@ func TestAims(t *testing.T) {
 	if r.Ratio != 2.05 {
 		t.Errorf("the median ratio is %v, want 2.05", r.Ratio)
 	}
-	if err := (&report{Benchmarks: []*result{r}}).verdict(false); err == nil || err.Error() != "too high: writes after a restart (1)" {
+	if err := (&report{Results: map[string]outcome{r.Name: r}}).verdict(false); err == nil || err.Error() != "too high: writes after a restart (1)" {
 		t.Errorf("verdict %v", err)
 	}
 }
@@ -172,7 +172,7 @@ func TestEnforced(t *testing.T) {
 		"a ceiling below the aim counts less": {aim{Most: 4, Ceiling: 3, Got: 4, Enforced: true}, true, false},
 		"a ratio to nothing":                  {aim{Most: 4, Got: math.NaN(), Enforced: true}, false, true},
 	} {
-		got := judged(c.aim)[0]
+		got := compare(c.aim)[0]
 		if got.OK != c.ok || got.exceeded() != c.exceeded {
 			t.Errorf("%s: ok %v, exceeded %v", reason, got.OK, got.exceeded())
 		}

@@ -26,6 +26,8 @@ import (
 // cluster.
 const cronTabName = "crontab"
 
+var _ = join(benchmark{name: cronTabName, small: "--schedules 60", run: measureCronTabs})
+
 // cronResult is what was found about schedules.
 type cronResult struct {
 	Schedules int        `json:"schedules"`
@@ -50,7 +52,7 @@ type startStats struct {
 }
 
 // measureCronTabs measures both, one after the other, so that neither disturbs the other.
-func measureCronTabs(ctx context.Context, l *lab) (res *cronResult, err error) {
+func measureCronTabs(ctx context.Context, l *lab) (_ outcome, err error) {
 	defer func() { err = errors.Join(err, l.cleanUp(context.WithoutCancel(ctx))) }()
 	if err := l.prepare(ctx); err != nil {
 		return nil, err
@@ -61,7 +63,7 @@ func measureCronTabs(ctx context.Context, l *lab) (res *cronResult, err error) {
 	if b.cluster, err = b.up(ctx, 2*l.schedules); err != nil {
 		return nil, err
 	}
-	res = &cronResult{Schedules: l.schedules}
+	res := &cronResult{Schedules: l.schedules}
 	err = b.withOperator(ctx, func(p *process) error {
 		if res.MostWithH, err = b.spread(ctx); err != nil {
 			return err
@@ -282,7 +284,7 @@ func (b *bench) spread(ctx context.Context) (most int, err error) {
 const conflicts = 1.1
 
 func (r *cronResult) judge() {
-	r.Aims = judged(
+	r.Aims = compare(
 		aim{Name: "p50 of the start delay, CronTab / CronJob", Most: 1, Got: r.CronTab.DelaySeconds.P50 / r.CronJob.DelaySeconds.P50},
 		aim{Name: "p99 of the start delay, CronTab / CronJob", Most: 1, Got: r.CronTab.DelaySeconds.P99 / r.CronJob.DelaySeconds.P99},
 		aim{Name: "requests per run, CronTab / CronJob", Most: 1, Got: r.CronTab.Requests / r.CronJob.Requests, Enforced: true, Ceiling: conflicts},
@@ -290,6 +292,8 @@ func (r *cronResult) judge() {
 		punctuality(r.CronTab.DelaySeconds.P99, r.RawDelaySeconds.P99),
 	)
 }
+
+func (r *cronResult) judged() []aim { return r.Aims }
 
 // show writes the tables.
 func (r *cronResult) show(out io.Writer) {

@@ -91,6 +91,9 @@ var (
 	annotatedSecrets    = &annotations{field: "stringData", leavesOut: map[string]string{
 		"G10": oneCode, "G11": oneCode,
 	}}
+
+	_ = fixture("ConfigMap", annotatedConfigMaps)
+	_ = fixture("Secret", annotatedSecrets)
 )
 
 // LeavesOut implements Fixture.

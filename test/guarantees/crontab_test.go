@@ -31,6 +31,8 @@ import (
 // ends them.
 type cronTabs struct{ Ordinary }
 
+var _ = fixture("CronTab", &cronTabs{})
+
 const runNow = "batch.acme.com/run-now"
 
 func cronTab(o engine.Object) *v1alpha1.CronTab { return o.(*v1alpha1.CronTab) }

@@ -13,15 +13,12 @@ import (
 	"github.com/acme/platform-operator/internal/engine"
 )
 
-// fixtures has one line for each row of operator.Kinds, and one for each type that asks for something by an annotation.
-var fixtures = map[string]Fixture{
-	"AcmeNamespace": &acmeNamespaces{},
-	"ConfigWatcher": &configWatchers{},
-	"CronTab":       &cronTabs{},
-	"RebootPolicy":  &rebootPolicies{},
+// fixtures are those of all rows of the table. The file of a kind joins them: var _ = fixture("Kind", &fixtureOfKind{}).
+var fixtures = map[string]Fixture{}
 
-	"ConfigMap": annotatedConfigMaps,
-	"Secret":    annotatedSecrets,
+func fixture(kind string, f Fixture) Fixture {
+	fixtures[kind] = f
+	return f
 }
 
 // Fixture tells the harness what it cannot know about a kind. Everything that is made for an object has

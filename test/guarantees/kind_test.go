@@ -28,6 +28,7 @@ import (
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -194,7 +195,7 @@ func kstatus(k *kind, o client.Object) status.Status {
 }
 
 // quiet waits until nothing of earlier specs is going on and the operator writes nothing.
-func quiet(op *testenv.Operator) {
+func quiet(op *Operator) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		for _, row := range operator.Kinds {

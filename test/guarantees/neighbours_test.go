@@ -22,6 +22,7 @@ import (
 	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/tenancy"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -121,7 +122,7 @@ func besiege(ctx context.Context, k *kind, protected bool, by func(victim engine
 
 // life changes an object and deletes it, and gives what the operator has written for it: which requests, each one once,
 // because how often a status is written depends on how fast the world moves.
-func (k *kind) life(op *testenv.Operator, o engine.Object) []string {
+func (k *kind) life(op *Operator, o engine.Object) []string {
 	GinkgoHelper()
 	Change(o, func(o engine.Object) { k.fixture.Change(o, o.GetName()) })
 	Eventually(succeeded).WithArguments(op, o, k.fixture.Action(o.GetName())).Should(Equal(1))

@@ -19,6 +19,7 @@ import (
 
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 
 	"github.com/acme/platform-operator/internal/testenv"
@@ -165,7 +166,7 @@ func (k *kind) goesOn(before time.Duration, poison func()) time.Duration {
 }
 
 // startsInTime starts the operator with poison there.
-func startsInTime(op *testenv.Operator, all []*kind, clean map[string]time.Duration) {
+func startsInTime(op *Operator, all []*kind, clean map[string]time.Duration) {
 	GinkgoHelper()
 	var late []string
 	for range tries {
@@ -185,7 +186,7 @@ func startsInTime(op *testenv.Operator, all []*kind, clean map[string]time.Durat
 
 // restarted restarts the operator, and gives for each kind how long it takes until the operator has looked at an object that
 // was stored while it was away.
-func restarted(op *testenv.Operator, all []*kind) map[string]time.Duration {
+func restarted(op *Operator, all []*kind) map[string]time.Duration {
 	GinkgoHelper()
 	op.Stop()
 	waiting := map[string]engine.Object{}

@@ -17,6 +17,7 @@ import (
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -239,7 +240,7 @@ func is(write string) func(testenv.Write) bool {
 }
 
 // succeeded counts how often a write for an object came through.
-func succeeded(op *testenv.Operator, o engine.Object, write string) int {
+func succeeded(op *Operator, o engine.Object, write string) int {
 	n := 0
 	for _, w := range op.Wire.Writes(about(o), is(write)) {
 		if w.Code/100 == 2 {
@@ -250,7 +251,7 @@ func succeeded(op *testenv.Operator, o engine.Object, write string) int {
 }
 
 // quietFor waits until nothing is written for an object.
-func quietFor(op *testenv.Operator, o engine.Object) {
+func quietFor(op *Operator, o engine.Object) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		n := len(op.Wire.Writes(about(o)))

@@ -24,6 +24,7 @@ import (
 
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -33,11 +34,11 @@ var (
 )
 
 func TestGuarantees(t *testing.T) {
-	Setup{
+	OfKinds(Setup{
 		Options: testenv.Options{WithControllers: true},
 		Log:     zap.New(zap.WriteTo(&logs), zap.Level(zapcore.Level(-operator.MaxVerbosity))),
 		Prepare: prepare,
-	}.Run(t, "guarantees")
+	}).Run(t, "guarantees")
 }
 
 func prepare() {
@@ -54,12 +55,12 @@ func prepare() {
 var _ = Describe("Guarantees", func() {
 	var all []*kind
 	for _, k := range table() {
-		if k.fixture != nil { // the completeness test tells about one that has none
+		if k.fixture != nil { // TestEveryKindHasAFixture reports one that has none
 			all = append(all, k)
 		}
 	}
 	BeforeEach(func() { now.reset(false) })
-	describeComplete()
+	describeComplete(all)
 	describeOmissions(all)
 	describeSteady(all)
 	describeUnhindered(keepers("G7", all))
@@ -90,7 +91,7 @@ func keepers(guarantee string, all []*kind) []*kind {
 }
 
 // start runs the operator with the configurations of all kinds, by the spec's time, until the spec ends.
-func start(mutate ...func(*operator.Options)) *testenv.Operator {
+func start(mutate ...func(*operator.Options)) *Operator {
 	GinkgoHelper()
 	return startWith(configuration(), mutate...)
 }
@@ -105,7 +106,7 @@ func configuration() string {
 	return strings.Join(sections, "")
 }
 
-func startWith(sections string, mutate ...func(*operator.Options)) *testenv.Operator {
+func startWith(sections string, mutate ...func(*operator.Options)) *Operator {
 	GinkgoHelper()
 	options := []func(*operator.Options){Configured(sections), func(o *operator.Options) { o.Clock = now }}
 	return StartOperator(append(options, mutate...)...)

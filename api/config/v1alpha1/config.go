@@ -5,13 +5,16 @@
 // file format in the manner of Kubernetes component configuration, not a custom resource.
 //
 // A section is one file of this package: its types, its setDefaults and its validate. It joins the
-// configuration by a field in PlatformOperatorConfig and a line in sections.
+// configuration by a field in PlatformOperatorConfig.
 //
 // +kubebuilder:object:generate=true
 // +groupName=config.acme.com
 package v1alpha1
 
 import (
+	"reflect"
+	"strings"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -45,6 +48,7 @@ type PlatformOperatorConfig struct {
 	// RebootPolicy configures the kind RebootPolicy.
 	// +optional
 	RebootPolicy RebootPolicyConfig `json:"rebootPolicy,omitzero"`
+
 	// CronTab configures the kind CronTab.
 	// +optional
 	CronTab CronTabConfig `json:"cronTab,omitzero"`
@@ -64,15 +68,17 @@ type namedSection struct {
 	section
 }
 
-// sections lists every section of c in the order of the file.
+// sections lists every section of c in the order of the file: each field with a name is one.
 func (c *PlatformOperatorConfig) sections() []namedSection {
-	return []namedSection{
-		{"manager", &c.Manager},
-		{"acmeNamespace", &c.AcmeNamespace},
-		{"configWatcher", &c.ConfigWatcher},
-		{"rebootPolicy", &c.RebootPolicy},
-		{"cronTab", &c.CronTab},
+	var all []namedSection
+	fields := reflect.ValueOf(c).Elem()
+	for i := range fields.NumField() {
+		name, _, _ := strings.Cut(fields.Type().Field(i).Tag.Get("json"), ",")
+		if name != "" {
+			all = append(all, namedSection{name, fields.Field(i).Addr().Interface().(section)})
+		}
 	}
+	return all
 }
 
 // Default fills what c leaves out, its type included. It changes nothing that is set.

@@ -29,12 +29,12 @@ func selectedNames(t *testing.T, only string) []string {
 
 func TestSelect(t *testing.T) {
 	for only, want := range map[string][]string{
-		"":                     {"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "kwok"},
-		"envtest":              {"etcd", "kube-apiserver", "kube-controller-manager", "kubectl"},
-		"simulated":            {"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "kwok"},
+		"":                     {"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "etcd", "kwok"},
+		"envtest":              {"kube-apiserver", "kube-controller-manager", "kubectl", "etcd"},
+		"simulated":            {"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "etcd", "kwok"},
 		"kwok,etcd":            {"etcd", "kwok"},
 		"image-push,kubelet":   {"kubelet", "image-push"},
-		"kwok,envtest,kubectl": {"etcd", "kube-apiserver", "kube-controller-manager", "kubectl", "kwok"},
+		"kwok,envtest,kubectl": {"kube-apiserver", "kube-controller-manager", "kubectl", "etcd", "kwok"},
 	} {
 		if diff := cmp.Diff(want, selectedNames(t, only)); diff != "" {
 			t.Errorf("Select(%q) (-want +got):\n%s", only, diff)
@@ -49,6 +49,26 @@ func TestSelect(t *testing.T) {
 	}
 	if _, err := Select("etcd,nonsense"); err == nil || !strings.Contains(err.Error(), `"nonsense"`) {
 		t.Errorf("an unknown name must be named in the error, got %v", err)
+	}
+}
+
+// TestToolsShareVersions expects etcd and kwok to be made of the versions that Kubernetes has, so that these are compiled once.
+func TestToolsShareVersions(t *testing.T) {
+	kubernetes, err := readPins("../../..", kubernetesDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"tools/etcd", "tools/kwok"} {
+		tool, err := readPins("../../..", dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for path, got := range tool {
+			want, shared := kubernetes[path]
+			if shared && got.Version != want.Version && !strings.HasPrefix(path, "go.etcd.io/etcd/") {
+				t.Errorf("%s has %s %s, and tools/kubernetes %s: replace it there", dir, path, got.Version, want.Version)
+			}
+		}
 	}
 }
 

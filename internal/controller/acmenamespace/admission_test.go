@@ -19,6 +19,7 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -39,7 +40,7 @@ func tierObject(name string, spec v1alpha1.DeploymentTierSpec) *v1alpha1.Deploym
 // Without webhooks, whatever the schema lets pass reaches the loop.
 var _ = Describe("While the webhook is away, an AcmeNamespace", Ordered, ContinueOnFailure, func() {
 	var (
-		op   *testenv.Operator
+		op   *Operator
 		told = &ledger{}
 	)
 	BeforeAll(func() {

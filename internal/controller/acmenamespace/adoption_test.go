@@ -16,6 +16,7 @@ import (
 
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -28,7 +29,7 @@ func bound(namespace, name, role string, who ...rbacv1.Subject) *rbacv1.RoleBind
 }
 
 var _ = Describe("What an AcmeNamespace finds and leaves alone", Ordered, ContinueOnFailure, func() {
-	var op *testenv.Operator
+	var op *Operator
 	BeforeAll(func() { op = StartOperator() })
 
 	furnished := func(name string) *corev1.Namespace {

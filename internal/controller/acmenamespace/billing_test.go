@@ -24,6 +24,7 @@ import (
 	"github.com/acme/platform-operator/internal/external/billing"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -45,7 +46,7 @@ func skipBilling(n *v1alpha1.AcmeNamespace) {
 // What is retained is released as well. These specs retain, because a namespace takes seconds to go.
 var _ = Describe("Billing", Ordered, ContinueOnFailure, func() {
 	var (
-		op   *testenv.Operator
+		op   *Operator
 		told *ledger
 	)
 	BeforeAll(func() {

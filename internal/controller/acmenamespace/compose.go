@@ -37,7 +37,7 @@ func (r *run) compose(ctx context.Context) (engine.Outcome, error) {
 	if err := r.prepare(ctx); err != nil {
 		return engine.Outcome{}, err
 	}
-	out, err := r.Compose(Composed, r.desired).Run(ctx)
+	out, err := r.Compose(r.desired)(ctx)
 	return out, errors.Join(err, r.review(ctx))
 }
 

@@ -17,6 +17,7 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/tenancy"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -46,7 +47,7 @@ func quotas(namespace string) []string {
 }
 
 var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func() {
-	var op *testenv.Operator
+	var op *Operator
 	BeforeAll(func() { op = StartOperator() })
 
 	It("with the policy Delete takes the namespace along, however much of it was made", func() {
@@ -256,7 +257,7 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 })
 
 var _ = Describe("The loss of the CustomResourceDefinition", Ordered, ContinueOnFailure, func() {
-	var op *testenv.Operator
+	var op *Operator
 	BeforeAll(func() { op = StartOperator() })
 
 	crds := func() envtest.CRDInstallOptions {

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/tenancy"
 )
 
@@ -24,6 +25,8 @@ const (
 	maxFindings = 10
 	// maxFinding is the longest description of one; names and subjects are the tenants' own.
 	maxFinding = 200
+	// maxName keeps one name from taking all the room.
+	maxName = maxFinding / 4
 	// maxSubjects is how many subjects of a RoleBinding a description names.
 	maxSubjects = 3
 )
@@ -37,7 +40,7 @@ type findings struct {
 func (f *findings) add(format string, args ...any) {
 	f.count++
 	if len(f.items) < maxFindings {
-		f.items = append(f.items, shortened(fmt.Sprintf(format, args...)))
+		f.items = append(f.items, names.Clip(fmt.Sprintf(format, args...), maxFinding))
 	}
 }
 
@@ -64,13 +67,6 @@ func describe(f *v1alpha1.Findings) string {
 	return text
 }
 
-func shortened(text string) string {
-	if len(text) <= maxFinding {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxFinding], "") + "…"
-}
-
 // bindings describes the RoleBindings beside the operator's own; those that name one of the former
 // administrators are counted apart.
 type bindings struct {
@@ -87,7 +83,7 @@ func (b *bindings) add(rb *rbacv1.RoleBinding) {
 	if slices.ContainsFunc(rb.Subjects, func(s rbacv1.Subject) bool { return slices.Contains(b.former, subjectName(s)) }) {
 		into, note = &b.named, ", a former administrator among them"
 	}
-	into.add("RoleBinding %q gives %s %q to %s%s", rb.Name, rb.RoleRef.Kind, clipped(rb.RoleRef.Name), subjects(rb.Subjects, b.former), note)
+	into.add("RoleBinding %q gives %s %q to %s%s", rb.Name, rb.RoleRef.Kind, names.Clip(rb.RoleRef.Name, maxName), subjects(rb.Subjects, b.former), note)
 }
 
 // all is what was found, with what concerns former administrators first.
@@ -117,20 +113,12 @@ func subjects(list []rbacv1.Subject, former []string) string {
 		if s.Namespace != "" {
 			name = s.Namespace + "/" + name
 		}
-		out = append(out, fmt.Sprintf("%s %q", s.Kind, clipped(name)))
+		out = append(out, fmt.Sprintf("%s %q", s.Kind, names.Clip(name, maxName)))
 	}
 	if more := len(list) - maxSubjects; more > 0 {
 		out = append(out, fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(out, ", ")
-}
-
-// clipped keeps one name from taking all the room.
-func clipped(name string) string {
-	if len(name) <= maxFinding/4 {
-		return name
-	}
-	return strings.ToValidUTF8(name[:maxFinding/4], "") + "…"
 }
 
 // subjectName is what status.administrators calls a subject.
@@ -147,11 +135,11 @@ func administrators(spec v1alpha1.AcmeNamespaceSpec) []string {
 
 // sameSubjects tells whether a RoleBinding has exactly these administrators.
 func sameSubjects(have []rbacv1.Subject, want []string) bool {
-	var names []string
+	var all []string
 	for _, s := range have {
-		names = append(names, subjectName(s))
+		all = append(all, subjectName(s))
 	}
-	return slices.Equal(names, want)
+	return slices.Equal(all, want)
 }
 
 // removed are those who were administrators and are none any more.

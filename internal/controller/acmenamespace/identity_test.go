@@ -24,6 +24,7 @@ import (
 	"github.com/acme/platform-operator/internal/external/identity/ldaptest"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 

@@ -18,6 +18,7 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -50,7 +51,7 @@ func seed(name string) *v1alpha1.AcmeNamespace {
 
 var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 	var (
-		op   *testenv.Operator
+		op   *Operator
 		told = &ledger{}
 	)
 	BeforeAll(func() { op = StartOperator(func(o *operator.Options) { o.Ledger = told }) })

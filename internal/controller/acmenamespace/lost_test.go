@@ -17,6 +17,7 @@ import (
 	"github.com/acme/platform-operator/internal/external/billing"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -47,7 +48,7 @@ func ids(releases []billing.Release) []string {
 
 var _ = Describe("An AcmeNamespace that has lost its finalizer", Ordered, ContinueOnFailure, func() {
 	var (
-		op   *testenv.Operator
+		op   *Operator
 		told *ledger
 	)
 	BeforeAll(func() {

@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 

@@ -19,6 +19,7 @@ import (
 
 	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -37,7 +38,7 @@ func annotatedMap(ns string) *corev1.ConfigMap {
 var _ = Describe("The annotation on a ConfigMap or a Secret", Ordered, func() {
 	var (
 		ns string
-		op *testenv.Operator
+		op *Operator
 	)
 
 	BeforeAll(func() { op = StartOperator() })

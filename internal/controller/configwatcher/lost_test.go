@@ -15,6 +15,7 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -33,7 +34,7 @@ func saysSettled(w client.Object) func(testenv.Write) bool {
 var _ = Describe("A restart that cannot be written down", Ordered, func() {
 	var (
 		ns string
-		op *testenv.Operator
+		op *Operator
 	)
 	slowly := func(s *v1alpha1.ConfigWatcherSpec) { s.Restart.Debounce = at(time.Hour) }
 

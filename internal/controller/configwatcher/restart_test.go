@@ -17,6 +17,7 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -224,7 +225,7 @@ var _ = Describe("A change of content", Ordered, func() {
 var _ = Describe("Restarts over time", Ordered, func() {
 	var (
 		ns string
-		op *testenv.Operator
+		op *Operator
 	)
 
 	BeforeAll(func() { op = StartOperator() })

@@ -20,6 +20,7 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -68,7 +69,7 @@ func held(c *v1alpha1.CronTab, run string) *corev1.Pod {
 func letGo(p *corev1.Pod) { Patch(p, `{"metadata":{"finalizers":null}}`) }
 
 var _ = Describe("A CronTab that is busy", Ordered, ContinueOnFailure, func() {
-	var op *testenv.Operator
+	var op *Operator
 	BeforeAll(func() { op = startOperator() })
 	BeforeEach(func() { now.SetTime(time.Now()) })
 

@@ -4,9 +4,6 @@
 package crontab
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"slices"
 	"time"
 
@@ -143,28 +140,7 @@ func closed(tab *v1alpha1.CronTab) *v1alpha1.Ledger {
 	return l
 }
 
-// rulesOf identifies what decides which instants are slots.
-func rulesOf(spec v1alpha1.CronTabSpec, s schedule.Schedule) string {
-	bounds := func(t *metav1.Time) string {
-		if t == nil {
-			return "-"
-		}
-		return t.UTC().Format(time.RFC3339)
-	}
-	rules := fmt.Sprintf("%s|%s|%t|%s|%s", s, spec.TimeZone, spec.Suspend, bounds(spec.NotBefore), bounds(spec.NotAfter))
-	if spec.Jitter != nil {
-		rules += "|" + spec.Jitter.Duration.String()
-	}
-	return digest(rules)
-}
-
 const digestLength = 10
-
-// digest is a short hash.
-func digest(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])[:digestLength]
-}
 
 // keepQueue takes out of the queue what was started by a run whose status was not written, and what is too late.
 func (p *planner) keepQueue() {

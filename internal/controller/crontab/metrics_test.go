@@ -14,6 +14,7 @@ import (
 
 	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -23,7 +24,7 @@ var _ = Describe("The metrics", Ordered, func() {
 		missed = "platform_operator_crontab_missed_runs_total"
 		going  = "platform_operator_crontab_active_runs"
 	)
-	var op *testenv.Operator
+	var op *Operator
 
 	BeforeAll(func() { op = startOperator() })
 	BeforeEach(func() { now.SetTime(time.Now()) })

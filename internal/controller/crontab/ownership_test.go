@@ -16,6 +16,7 @@ import (
 
 	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -43,7 +44,7 @@ func forOwner(c *v1alpha1.CronTab, name string) *batchv1.Job {
 func runs(c *v1alpha1.CronTab) func() []string { return func() []string { return active(c) } }
 
 var _ = Describe("The runs of a CronTab", Ordered, ContinueOnFailure, func() {
-	var op *testenv.Operator
+	var op *Operator
 	BeforeAll(func() { op = startOperator() })
 	BeforeEach(func() { now.SetTime(time.Now()) })
 

@@ -18,11 +18,12 @@ import (
 
 	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
-	var op *testenv.Operator
+	var op *Operator
 	BeforeAll(func() { op = startOperator() })
 	BeforeEach(func() { now.SetTime(time.Now()) })
 

@@ -18,7 +18,7 @@ import (
 
 	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
 	"github.com/acme/platform-operator/internal/operator"
-	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -31,7 +31,7 @@ var (
 func TestController(t *testing.T) { Run(t, "CronTab") }
 
 // startOperator starts an operator whose time is now.
-func startOperator(mutate ...func(*operator.Options)) *testenv.Operator {
+func startOperator(mutate ...func(*operator.Options)) *Operator {
 	return StartOperator(append([]func(*operator.Options){func(o *operator.Options) { o.Clock = now }}, mutate...)...)
 }
 

@@ -18,22 +18,22 @@ import (
 
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/operator"
-	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 var (
-	op     *testenv.Operator
+	op     *Operator
 	people = &directory{}
 	ctx    = context.Background()
 )
 
 // No controllers run: what a quota has in use is up to the specs.
 func TestWebhook(t *testing.T) {
-	Setup{Prepare: func() {
+	OfKinds(Setup{Prepare: func() {
 		op = StartOperator(Configured("acmeNamespace: {protectedNames: [monitoring, infra-*]}"),
 			func(o *operator.Options) { o.WebhookPort, o.Directory = 0, people })
-	}}.Run(t, "Webhook of AcmeNamespaces")
+	}}).Run(t, "Webhook of AcmeNamespaces")
 }
 
 var _ = BeforeEach(func() {
