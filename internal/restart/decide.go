@@ -179,7 +179,7 @@ type facts struct {
 // restart was dropped.
 func plan(key Key, s *common.RestartStatus, r revision, f facts, now time.Time) (undone bool) {
 	if f.rolled && r.replaces(s.Pending) {
-		r.baseline = without(r.baseline, r.target)
+		r.baseline = without(r.baseline, s.Pending.Target)
 		r.compare()
 	}
 	s.Observed = r.baseline

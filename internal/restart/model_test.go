@@ -190,7 +190,7 @@ func (m model) restart(w *world, i int, s *common.RestartStatus, h how) (worlds 
 			return nil
 		}
 		begin(s, "", noon)
-		if !m.startUnwritten {
+		if p.Templates == nil && !m.startUnwritten {
 			return nil
 		}
 	}

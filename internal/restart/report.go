@@ -56,12 +56,15 @@ func soon(at, now time.Time) time.Duration {
 // restart gave them.
 func (r *Restarter) settled(ctx context.Context, req Request, now time.Time) (engine.Outcome, error) {
 	s := req.Status
-	if s.Mark == "" || len(s.Workloads) == 0 {
+	if req.Target == nil && (s.Mark == "" || len(s.Workloads) == 0) {
 		return engine.Done().Saying(upToDate), nil
 	}
-	all, err := r.workloads(ctx, r.Client, req)
-	if err != nil {
+	all, err := r.workloads(ctx, req)
+	switch {
+	case err != nil:
 		return engine.Outcome{}, err
+	case req.lacksTarget(all):
+		return req.missing(), nil
 	}
 	states := req.states(all)
 	soon := s.LastRestart != nil && now.Sub(s.LastRestart.Time) < revertedFor
@@ -93,4 +96,13 @@ func heldBack(req Request, all []workload) engine.Outcome {
 	}
 	return engine.Wait(0, ReasonRolloutHeld, "some pods still run with older content, because their workloads do not replace them: "+
 		join(held)+". Resume the rollout, or take the partition away")
+}
+
+// lacksTarget tells whether the one workload to restart does not exist.
+func (q Request) lacksTarget(all []workload) bool { return q.Target != nil && len(all) == 0 }
+
+// missing is the outcome when the one workload to restart does not exist.
+func (q Request) missing() engine.Outcome {
+	return engine.BlockFor(lookAgain, ReasonTargetMissing, fmt.Sprintf(
+		"%s/%s does not exist in this namespace, so that nothing is restarted; create it, or correct the target", q.Target.Kind, q.Target.Name))
 }

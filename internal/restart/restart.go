@@ -179,27 +179,6 @@ func Recorded(s *common.RestartStatus, source, version string) (Observation, boo
 // refuses.
 func (r *Restarter) Run(ctx context.Context, req Request) (engine.Outcome, error) {
 	req.kind = r.Kind
-	out, err := r.run(ctx, req)
-	if err != nil || req.Status.Pending != nil || !out.GoesOn() {
-		return out, err
-	}
-	return r.expectTarget(ctx, req, out)
-}
-
-// expectTarget blocks when the one workload to restart does not exist.
-func (r *Restarter) expectTarget(ctx context.Context, req Request, out engine.Outcome) (engine.Outcome, error) {
-	if req.Target == nil {
-		return out, nil
-	}
-	all, err := list(ctx, r.Client, req.Target.Kind, req)
-	if err != nil || len(all) > 0 {
-		return out, err
-	}
-	return engine.BlockFor(lookAgain, ReasonTargetMissing, fmt.Sprintf(
-		"%s/%s does not exist in this namespace, so that nothing is restarted; create it, or correct the target", req.Target.Kind, req.Target.Name)), nil
-}
-
-func (r *Restarter) run(ctx context.Context, req Request) (engine.Outcome, error) {
 	key, err := r.Key(ctx, req.Object)
 	if err != nil {
 		return engine.Outcome{}, err
@@ -233,7 +212,7 @@ func (r *Restarter) facts(ctx context.Context, req Request, seen revision) (fact
 	s := req.Status
 	f := facts{confirmed: s.Number == 0 || r.memory.confirms(req)}
 	if s.Number == 0 && len(seen.changed) > 0 {
-		all, err := r.workloads(ctx, r.Client, req)
+		all, err := r.workloads(ctx, req)
 		if err != nil {
 			return f, err
 		}

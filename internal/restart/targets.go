@@ -150,12 +150,16 @@ func replicas(n *int32) int32 {
 	return *n
 }
 
-// workloads lists what a request selects, in the order of kind and name. Objects that are being deleted
+// workloads lists from the cache what a request selects, in the order of kind and name. Objects that are being deleted
 // are left out.
-func (r *Restarter) workloads(ctx context.Context, reader client.Reader, req Request) ([]workload, error) {
+func (r *Restarter) workloads(ctx context.Context, req Request) ([]workload, error) {
 	var all []workload
+	var opts []client.ListOption
+	if key := req.key(); key != "" {
+		opts = append(opts, client.MatchingFields{selectIndex: key})
+	}
 	for _, kind := range []string{kindDaemonSet, kindDeployment, kindStatefulSet} {
-		some, err := list(ctx, reader, kind, req)
+		some, err := list(ctx, r.Client, kind, req, opts...)
 		if err != nil {
 			return nil, err
 		}
@@ -192,7 +196,7 @@ func inOrder(a, b workload) int {
 // look reads from the API server the workloads that seem to be selected: a cache may be late. Kinds of which none
 // seems to be are not asked for.
 func (r *Restarter) look(ctx context.Context, req Request) ([]workload, error) {
-	seen, err := r.workloads(ctx, r.Client, req)
+	seen, err := r.workloads(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -225,6 +229,32 @@ func (q Request) selects(w workload) bool {
 		return q.Target.Kind == w.kind && q.Target.Name == w.meta.Name
 	}
 	return q.Selector.Matches(labels.Set(w.template.Labels))
+}
+
+// selectIndex is the index of workloads by what selects them, and of objects whose restart is pending by what they select.
+const selectIndex = "restart/selects"
+
+// key is what every workload that a request selects has among its keys; empty when there is no such thing.
+func (q Request) key() string {
+	if q.Target != nil {
+		return q.Target.Kind + "/" + q.Target.Name
+	}
+	all, _ := q.Selector.Requirements()
+	for _, r := range all {
+		if value, exact := q.Selector.RequiresExactMatch(r.Key()); exact {
+			return r.Key() + "=" + value
+		}
+	}
+	return ""
+}
+
+// keys are all that may select a workload.
+func (w workload) keys() []string {
+	all := []string{w.String()}
+	for k, v := range w.template.Labels {
+		all = append(all, k+"="+v)
+	}
+	return all
 }
 
 // rolls tells whether workloads are restarted by their templates.

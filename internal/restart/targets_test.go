@@ -6,6 +6,7 @@ package restart
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,7 +20,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
-	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
 )
 
@@ -115,21 +115,60 @@ func TestFingerprint(t *testing.T) {
 
 // A late cache, or a peer's that is, never puts an older mark over a newer one.
 func TestMarksOfPeers(t *testing.T) {
-	w := deployment(&appsv1.Deployment{})
-	w.template.Annotations = map[string]string{"newer": "3.x", "older": "1.x", "same": "2.x", "legacy": "0123456789abcdef0123456789abcdef"}
-	selects := Request{Selector: labels.Everything()}
-	all := peers{
-		{"newer", "2.y", selects},
-		{"older", "2.y", selects},
-		{"same", "2.x", selects},
-		{"legacy", "2.y", selects},
-		{"none", "2.y", selects},
-		{"other", "2.y", Request{Selector: labels.Nothing()}},
+	of := func(name, mark string) Request {
+		return Request{
+			Object: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}, Selector: labels.Everything(),
+			Status: &common.RestartStatus{Pending: &common.PendingRestart{Number: 1, Mark: mark}},
+		}
 	}
-	want := map[string]string{"older": "2.y", "legacy": "2.y", "none": "2.y"}
-	if diff := cmp.Diff(want, all.marks(w)); diff != "" {
+	other, evicts, dry, paused, legacy := of("other", "2.y"), of("evicts", "2.y"), of("dry", "2.y"), of("paused", "2.y"), of("0.1.0", "2.y")
+	other.Selector = labels.Nothing()
+	evicts.Policy.Strategy, dry.Policy.DryRun, legacy.Status.Pending.Number = common.RestartEvict, true, 0
+	paused.Object.SetAnnotations(map[string]string{names.AnnotationPaused: "true"})
+	all := []Request{of("newer", "2.y"), of("older", "2.y"), of("same", "2.x"), of("legacy", "2.y"), of("none", "2.y"), of("itself", "2.y"), other, evicts, dry, paused, legacy}
+	peers := Peers{kinds: []peerKind{{"k", func(context.Context, client.Reader, ...client.ListOption) ([]Request, error) { return all, nil }}}}
+	w := deployment(&appsv1.Deployment{})
+	mark := func(name string) string { return names.RestartMark("k", name) }
+	w.template.Annotations = map[string]string{
+		mark("newer"): "3.x", mark("older"): "1.x", mark("same"): "2.x", mark("legacy"): "0123456789abcdef0123456789abcdef",
+	}
+	got, err := peers.marks(t.Context(), nil, of("itself", "1.x"), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{mark("older"): "2.y", mark("legacy"): "2.y", mark("none"): "2.y"}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+}
+
+// What a request selects has the request's key, whatever selects it.
+func TestKeys(t *testing.T) {
+	w := deployment(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "web"}})
+	w.template.Labels = map[string]string{"app": "web", "tier": "front"}
+	for _, tc := range []struct {
+		req  Request
+		want string
+	}{
+		{Request{Target: &Target{kindDeployment, "web"}}, "Deployment/web"},
+		{Request{Selector: labels.SelectorFromSet(labels.Set{"tier": "front", "app": "web"})}, "app=web"},
+		{Request{Selector: selector(t, "app!=db,tier in (front)")}, "tier=front"},
+		{Request{Selector: selector(t, "app!=db")}, ""},
+		{Request{Selector: labels.Everything()}, ""},
+	} {
+		if got := tc.req.key(); got != tc.want || !tc.req.selects(w) || got != "" && !slices.Contains(w.keys(), got) {
+			t.Errorf("the key is %q, want one of %q: %q", got, w.keys(), tc.want)
+		}
+	}
+}
+
+func selector(t *testing.T, text string) labels.Selector {
+	t.Helper()
+	s, err := labels.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 func TestConcerns(t *testing.T) {
@@ -238,19 +277,21 @@ func TestPodSelectorOfATarget(t *testing.T) {
 	}
 }
 
-// A target that does not exist is reported; it is another one than that of the same name and another kind.
-func TestExpectTarget(t *testing.T) {
-	r := &Restarter{Options: Options{Client: oneDeployment{d: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "web"}}}}}
+// A target that does not exist is reported, whatever else is; it is another one than that of the same name and another kind.
+func TestMissingTarget(t *testing.T) {
+	r := &Restarter{memory: newMemory(), Options: Options{Client: oneDeployment{d: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "web"}}}}}
 	for target, want := range map[Target]string{
 		{kindDeployment, "web"}: "Done", {kindDeployment, "wbe"}: ReasonTargetMissing, {kindStatefulSet, "web"}: ReasonTargetMissing,
 	} {
-		out, err := r.expectTarget(t.Context(), Request{Object: &appsv1.Deployment{}, Target: &target}, engine.Done())
+		req := Request{Object: &appsv1.Deployment{}, Target: &target, Status: &common.RestartStatus{}}
+		out, err := r.settled(t.Context(), req, noon)
 		if err != nil || out.Reason() != want {
 			t.Errorf("%v: %+v, %v; want %s", target, out, err, want)
 		}
 	}
-	if out, err := r.expectTarget(t.Context(), Request{Object: &appsv1.Deployment{}}, engine.Done()); err != nil || !out.GoesOn() {
-		t.Errorf("without a target: %+v, %v", out, err)
+	x := &execution{Restarter: r, req: Request{Target: &Target{kindDeployment, "wbe"}}, status: &common.RestartStatus{Pending: &common.PendingRestart{}}}
+	if out := x.end(common.OutcomeNothing, ""); out.Reason() != ReasonTargetMissing {
+		t.Errorf("after a change: %+v", out)
 	}
 }
 
