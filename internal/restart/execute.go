@@ -18,6 +18,8 @@ import (
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
+
+	"github.com/acme/platform-operator/internal/workload"
 )
 
 // The reasons of conditions and events.
@@ -36,7 +38,8 @@ const (
 	ReasonRestartRefused = "RestartRefused"
 	// ReasonTargetMissing: the workload that the object names does not exist.
 	ReasonTargetMissing = "TargetMissing"
-	// ReasonRolloutHeld: a workload is paused or has a partition, so that some pods run with older content.
+	// ReasonRolloutHeld: a workload is paused, has a partition or has exceeded its progress deadline, so that some pods run with
+	// older content.
 	ReasonRolloutHeld = "RolloutHeld"
 
 	eventRestarting   = "Restarting"
@@ -71,7 +74,7 @@ type execution struct {
 	*Restarter
 	req       Request
 	status    *common.RestartStatus
-	workloads []workload
+	workloads []workload.Workload
 	listed    bool
 	pods      []metav1.PartialObjectMetadata
 	ready     map[types.UID]metav1.Time // since when each pod is, with restart.maxConcurrent
@@ -165,9 +168,9 @@ func (x *execution) end(outcome common.RestartOutcome, message string) engine.Ou
 		return engine.Done().Saying(upToDate)
 	}
 	for i := range x.workloads {
-		x.workloads[i].behind = true // the cache does not show yet what the patch has begun
+		x.workloads[i].Behind = true // as above
 	}
-	out := heldBack(x.req, x.workloads)
+	out := x.req.held(x.workloads, 0)
 	if !out.GoesOn() {
 		return out
 	}
@@ -192,21 +195,22 @@ func (x *execution) roll(ctx context.Context) (t turns) {
 	}
 	t = turn(x.status, states, int(x.req.Policy.MaxConcurrent))
 	for _, i := range t.now {
-		x.rollOne(ctx, x.workloads[i])
+		x.rollOne(ctx, &x.workloads[i])
 	}
 	return t
 }
 
 // rollOne marks a workload, and notes when it refuses.
-func (x *execution) rollOne(ctx context.Context, w workload) {
-	generation, err := x.markAll(ctx, w)
+func (x *execution) rollOne(ctx context.Context, w *workload.Workload) {
+	generation, err := x.markAll(ctx, *w)
 	switch {
 	case err == nil:
-		id := w.id()
+		id := idOf(*w)
 		id.Generation = generation
 		reach(x.status, id)
-		x.tell(x.req, w.object())
-	case !x.gone(ctx, w.object(), err):
+		w.Stuck = false // the cache does not show yet what the patch has begun
+		x.tell(x.req, w.Object())
+	case !x.gone(ctx, w.Object(), err):
 		x.refused = append(x.refused, w.String())
 		x.errs = append(x.errs, fmt.Errorf("restarting %s: %w", w, err))
 	}
@@ -214,7 +218,7 @@ func (x *execution) rollOne(ctx context.Context, w workload) {
 
 // markAll sets the mark of the restart on a workload. The marks of peers go along only when the cache shows the latest
 // version of the workload: a newer mark of theirs may be on it already.
-func (x *execution) markAll(ctx context.Context, w workload) (generation int64, err error) {
+func (x *execution) markAll(ctx context.Context, w workload.Workload) (generation int64, err error) {
 	all, err := x.Peers.marks(ctx, x.Client, x.req, w)
 	if err != nil {
 		return 0, err
@@ -222,7 +226,7 @@ func (x *execution) markAll(ctx context.Context, w workload) (generation int64, 
 	own := map[string]string{x.req.annotation(): x.status.Pending.Mark}
 	if len(all) > 0 {
 		maps.Copy(all, own)
-		if generation, err = x.mark(ctx, w, all, w.meta.ResourceVersion); !apierrors.IsConflict(err) {
+		if generation, err = x.mark(ctx, w, all, w.Meta.ResourceVersion); !apierrors.IsConflict(err) {
 			return generation, err
 		}
 	}
@@ -260,6 +264,9 @@ func (x *execution) waitForRollouts(t turns) engine.Outcome {
 	}
 	x.setReason(reason)
 	conclude(x.status, common.OutcomeRestarting, x.summary())
+	if out := x.req.held(x.workloads, lookAgain); !out.GoesOn() {
+		return out
+	}
 	return engine.DoneUntil(lookAgain).Saying(text)
 }
 

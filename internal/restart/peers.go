@@ -12,11 +12,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/acme/platform-operator/internal/names"
+	"github.com/acme/platform-operator/internal/workload"
 )
 
 // Peers are the kinds whose objects restart workloads. A workload that is restarted for one of them gets the marks
 // of all that wait to restart it, so that it rolls once.
-type Peers struct{ kinds []peerKind }
+type Peers struct {
+	// Readings are what their objects have read of sources that they share.
+	Readings Readings
+	kinds    []peerKind
+}
 
 // peerKind lists the requests of the objects of one kind whose restart is pending.
 type peerKind struct {
@@ -26,17 +31,17 @@ type peerKind struct {
 
 // marks are the marks that a workload gets along with that of a request: of all other objects that wait to restart it, as
 // far as they are newer than what it carries.
-func (p *Peers) marks(ctx context.Context, reader client.Reader, req Request, w workload) (map[string]string, error) {
+func (p *Peers) marks(ctx context.Context, reader client.Reader, req Request, w workload.Workload) (map[string]string, error) {
 	out := map[string]string{}
 	for _, k := range p.kinds {
-		for _, key := range w.keys() {
+		for _, key := range keysOf(w) {
 			requests, err := k.list(ctx, reader, client.InNamespace(req.Object.GetNamespace()), client.MatchingFields{selectIndex: key})
 			if err != nil {
 				return nil, fmt.Errorf("listing what else waits to restart %s: %w", w, err)
 			}
 			for _, other := range requests {
 				other.kind = k.name
-				mark, is := other.Status.Pending.Mark, w.template.Annotations[other.annotation()]
+				mark, is := other.Status.Pending.Mark, w.Template.Annotations[other.annotation()]
 				if other.waitsBeside(req) && other.selects(w) && numberOf(mark) > numberOf(is) {
 					out[other.annotation()] = mark
 				}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 
-	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -18,6 +17,7 @@ import (
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
+	"github.com/acme/platform-operator/internal/workload"
 )
 
 // Object is an object of a kind that restarts.
@@ -75,9 +75,6 @@ func Register[T Object](mgr ctrl.Manager, prototype T, c Config[T]) (*Restarter,
 	return r, watches[T](c.Kind), nil
 }
 
-// workloadTypes are the types of workloads that do rolling updates.
-var workloadTypes = []client.Object{&appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{}}
-
 // index adds the look-ups of workloads, by what selects them, and of objects whose restart is pending, by what they select.
 func index[T Object](indexer client.FieldIndexer, prototype T, c Config[T]) error {
 	add := func(of client.Object, keys client.IndexerFunc) error {
@@ -95,10 +92,10 @@ func index[T Object](indexer client.FieldIndexer, prototype T, c Config[T]) erro
 	if len(c.Peers.kinds) > 0 { // the first kind has done the workloads
 		return err
 	}
-	for _, of := range workloadTypes {
+	for _, of := range workload.Types() {
 		err = errors.Join(err, add(of, func(o client.Object) []string {
-			w, _ := workloadOf(o)
-			return w.keys()
+			w, _ := workload.Of(o)
+			return keysOf(w)
 		}))
 	}
 	return err
@@ -107,7 +104,7 @@ func index[T Object](indexer client.FieldIndexer, prototype T, c Config[T]) erro
 // watches are those of the workloads that an object has restarted.
 func watches[T Object](kind string) []engine.Watch[T] {
 	var all []engine.Watch[T]
-	for _, of := range workloadTypes {
+	for _, of := range workload.Types() {
 		all = append(all, engine.Watch[T]{
 			Of: of,
 			UIDs: func(obj T) []types.UID {
