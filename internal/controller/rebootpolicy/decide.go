@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"time"
@@ -62,6 +63,16 @@ func identity(p *v1alpha1.RebootPolicy) string {
 		_, _ = h.Write([]byte(part))
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// sharedName stands for what is watched, and for how it is read, among the policies of all namespaces: a policy that
+// trusts other servers, or logs in as somebody else, may read something else.
+func sharedName(p *v1alpha1.RebootPolicy) string {
+	source, err := json.Marshal(p.Spec.Source)
+	if err != nil {
+		return string(p.UID) // a type that was decoded can be encoded
+	}
+	return fmt.Sprintf("%s/%s/%s", p.Namespace, identity(p), source)
 }
 
 // sourceName names what is watched in events and in the history.
