@@ -217,6 +217,12 @@ var plainResources = slices.Concat(
 // hugePages are the names of huge pages. The API server reads the size in them as a quantity.
 var hugePages = regexp.MustCompile(`^(requests\.)?hugepages-[1-9][0-9]{0,5}(Ki|Mi|Gi)$`)
 
+// ofContainers tells whether a resource that a quota may have is one of containers.
+func ofContainers(name string) bool {
+	return slices.Contains([]string{"cpu", "memory", "ephemeral-storage"}, name) ||
+		!slices.Contains(plainResources, name) && !strings.HasPrefix(name, "requests.") && !strings.HasPrefix(name, "count/")
+}
+
 func checkResourceName(name string) error {
 	if slices.Contains(plainResources, name) || hugePages.MatchString(name) {
 		return nil

@@ -151,8 +151,11 @@ func (t Tier) check() error {
 		}
 	}
 	for _, c := range t.Network.ToCIDRs {
-		if _, err := netip.ParsePrefix(c); err != nil {
+		switch p, err := netip.ParsePrefix(c); {
+		case err != nil:
 			return fmt.Errorf("network.toCIDRs: %q is no address range such as 10.20.0.0/16", c)
+		case p != p.Masked():
+			return fmt.Errorf("network.toCIDRs: %q names an address within a range, which NetworkPolicies refuse; write %s", c, p.Masked())
 		}
 	}
 	for _, s := range append(slices.Clone(t.Network.FromNamespaces), t.Network.ToNamespaces...) {
@@ -171,6 +174,11 @@ func (t Tier) checkLimits() error {
 	}{{"limitRange.default", t.Limits.Default}, {"limitRange.defaultRequest", t.Limits.DefaultRequest}, {"limitRange.max", t.Limits.Max}} {
 		if err := CheckQuota(l.path, l.list); err != nil {
 			return err
+		}
+		for _, name := range slices.Sorted(maps.Keys(l.list)) {
+			if !ofContainers(string(name)) {
+				return fmt.Errorf("%s[%s]: no container has that; name cpu, memory, ephemeral-storage, hugepages-SIZE or an extended resource", l.path, name)
+			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Limits.DefaultRequest)) {
