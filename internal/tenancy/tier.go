@@ -175,10 +175,8 @@ func (t Tier) checkLimits() error {
 		if err := CheckQuota(l.path, l.list); err != nil {
 			return err
 		}
-		for _, name := range slices.Sorted(maps.Keys(l.list)) {
-			if !ofContainers(string(name)) {
-				return fmt.Errorf("%s[%s]: no container has that; name cpu, memory, ephemeral-storage, hugepages-SIZE or an extended resource", l.path, name)
-			}
+		if err := checkOfContainers(l.path, l.list); err != nil {
+			return err
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Limits.DefaultRequest)) {

@@ -31,7 +31,9 @@ func (c crowd) List(_ context.Context, list client.ObjectList, opts ...client.Li
 	return nil
 }
 
-func (crowd) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error { return nil }
+func (crowd) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return nil
+}
 
 // TestNothingIsSaidOfPodsThatNobodyLookedAt: status.podSecurity says that all pods meet the level.
 func TestNothingIsSaidOfPodsThatNobodyLookedAt(t *testing.T) {
