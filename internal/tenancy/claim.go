@@ -217,6 +217,18 @@ var plainResources = slices.Concat(
 // hugePages are the names of huge pages. The API server reads the size in them as a quantity.
 var hugePages = regexp.MustCompile(`^(requests\.)?hugepages-[1-9][0-9]{0,5}(Ki|Mi|Gi)$`)
 
+// checkOfContainers refuses resources that a quota may have and containers do not.
+func checkOfContainers(path string, list corev1.ResourceList) error {
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		n := string(name)
+		own := slices.Contains([]string{"cpu", "memory", "ephemeral-storage"}, n)
+		if !own && (slices.Contains(plainResources, n) || strings.HasPrefix(n, "requests.") || strings.HasPrefix(n, "count/")) {
+			return fmt.Errorf("%s[%s]: no container has that; name cpu, memory, ephemeral-storage, hugepages-SIZE or an extended resource", path, n)
+		}
+	}
+	return nil
+}
+
 func checkResourceName(name string) error {
 	if slices.Contains(plainResources, name) || hugePages.MatchString(name) {
 		return nil

@@ -151,8 +151,11 @@ func (t Tier) check() error {
 		}
 	}
 	for _, c := range t.Network.ToCIDRs {
-		if _, err := netip.ParsePrefix(c); err != nil {
+		switch p, err := netip.ParsePrefix(c); {
+		case err != nil:
 			return fmt.Errorf("network.toCIDRs: %q is no address range such as 10.20.0.0/16", c)
+		case p != p.Masked():
+			return fmt.Errorf("network.toCIDRs: %q names an address within a range, which NetworkPolicies refuse; write %s", c, p.Masked())
 		}
 	}
 	for _, s := range append(slices.Clone(t.Network.FromNamespaces), t.Network.ToNamespaces...) {
@@ -170,6 +173,9 @@ func (t Tier) checkLimits() error {
 		list corev1.ResourceList
 	}{{"limitRange.default", t.Limits.Default}, {"limitRange.defaultRequest", t.Limits.DefaultRequest}, {"limitRange.max", t.Limits.Max}} {
 		if err := CheckQuota(l.path, l.list); err != nil {
+			return err
+		}
+		if err := checkOfContainers(l.path, l.list); err != nil {
 			return err
 		}
 	}

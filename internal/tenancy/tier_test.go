@@ -201,6 +201,12 @@ func TestMalformedOverrides(t *testing.T) {
 		{"a negative request", limits(v1alpha1.ContainerLimits{DefaultRequest: amounts("cpu", "-1")}), "limitRange.defaultRequest[cpu] is -1"},
 		{"a negative maximum", limits(v1alpha1.ContainerLimits{Max: amounts("memory", "-1Gi")}), "limitRange.max[memory] is -1Gi"},
 		{"an unknown resource in a default", limits(v1alpha1.ContainerLimits{Default: amounts("cpus", "1")}), "limitRange.default[cpus]: no such resource"},
+		{"a counted resource in a default", limits(v1alpha1.ContainerLimits{Default: amounts("pods", "1")}), "limitRange.default[pods]: no container has that"},
+		{
+			"a quota's resource in a request", limits(v1alpha1.ContainerLimits{DefaultRequest: amounts("requests.hugepages-2Mi", "2Mi")}),
+			"limitRange.defaultRequest[requests.hugepages-2Mi]: no container has that",
+		},
+		{"a count in a maximum", limits(v1alpha1.ContainerLimits{Max: amounts("count/secrets", "1")}), "limitRange.max[count/secrets]: no container has that"},
 		{
 			"a request above the limit", limits(v1alpha1.ContainerLimits{DefaultRequest: amounts("cpu", "2"), Default: amounts("cpu", "1")}),
 			"limitRange.defaultRequest[cpu] is 2, more than limitRange.default[cpu], 1",
@@ -230,6 +236,11 @@ func TestMalformedOverrides(t *testing.T) {
 		{
 			"a write on network policies", rule("networking.k8s.io", "networkpolicies", "deletecollection"),
 			"adminRules: the verb deletecollection on networkpolicies is refused: it is a guardrail",
+		},
+		{
+			"an address within a range",
+			v1alpha1.DeploymentTierSpec{Network: &v1alpha1.NetworkRules{Isolation: "Ingress", ToCIDRs: []string{"10.0.0.1/8"}}},
+			`network.toCIDRs: "10.0.0.1/8" names an address within a range, which NetworkPolicies refuse; write 10.0.0.0/8`,
 		},
 		{
 			"an address that is no range",

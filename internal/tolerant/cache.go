@@ -72,6 +72,7 @@ func NewCache(t Options, made func(*Cache)) cache.NewCacheFunc {
 		if err != nil {
 			return nil, err
 		}
+		opts.Mapper = mapper{opts.Mapper, t.Ours}
 		c := &Cache{
 			patience: t.Patience, reportAfter: t.ReportAfter, report: t.Report, ours: t.Ours,
 			scheme: opts.Scheme, mapper: opts.Mapper, dynamic: d, informers: map[string]*informer{},

@@ -121,6 +121,10 @@ func TestTierRules(t *testing.T) {
 			"a range that is none", "network: {isolation: None, toCIDRs: [10.0.0.0/33]}", "spec.network.toCIDRs",
 			"every entry must be an address range such as 10.20.0.0/16",
 		},
+		{
+			"an address within a range", "network: {isolation: None, toCIDRs: [10.0.0.1/8]}", "spec.network.toCIDRs",
+			"every entry must be an address range such as 10.20.0.0/16, without bits beyond the prefix length",
+		},
 		{"17 ranges", "network: {isolation: None, toCIDRs: [" + numbered(17) + "]}", "spec.network.toCIDRs", "must have at most 16 items"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {

@@ -70,7 +70,7 @@ type NetworkRules struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=43
-	// +kubebuilder:validation:XValidation:rule="self.all(c, isCIDR(c))",message="every entry must be an address range such as 10.20.0.0/16"
+	// +kubebuilder:validation:XValidation:rule="self.all(c, isCIDR(c) && cidr(c) == cidr(c).masked())",message="every entry must be an address range such as 10.20.0.0/16, without bits beyond the prefix length"
 	ToCIDRs []string `json:"toCIDRs,omitempty"`
 }
 

@@ -232,11 +232,12 @@ const maxFound = 1000
 
 // each calls do for the objects of a list's type in the Namespace that are not being deleted.
 func each[O client.Object](ctx context.Context, r *run, empty client.ObjectList, do func(O)) error {
-	return tenancy.Each(ctx, r.Live, r.Obj.Spec.NamespaceName, empty, maxFound, func(o O) {
+	_, err := tenancy.Each(ctx, r.Live, r.Obj.Spec.NamespaceName, empty, maxFound, func(o O) {
 		if o.GetDeletionTimestamp().IsZero() {
 			do(o)
 		}
 	})
+	return err
 }
 
 // observe puts into the status what the quota reports.
@@ -262,13 +263,15 @@ func (r *run) inPlace(ctx context.Context) (engine.Outcome, error) {
 		return engine.Outcome{}, err
 	case len(r.unreported) > 0:
 		return engine.DoneUntil(r.RetryMax).Because(tenancy.ReasonReleaseUnreported).Warning().Saying(judged.message + r.sayUnreported()), nil
-	case judged.insecure:
-		return engine.DoneUntil(lookAgain).Because(tenancy.ReasonTierViolated).Warning().Saying(judged.message), nil
-	case judged.violated:
-		return engine.Done().Because(tenancy.ReasonTierViolated).Warning().Saying(judged.message), nil
-	default:
-		return engine.Done().Saying(judged.message), nil
 	}
+	out := engine.Done()
+	if r.Obj.Status.PodSecurity == "" {
+		out = engine.DoneUntil(lookAgain)
+	}
+	if judged.violated {
+		out = out.Because(tenancy.ReasonTierViolated).Warning()
+	}
+	return out.Saying(judged.message), nil
 }
 
 // sayUnreported names the former owners whose end billing does not know of.

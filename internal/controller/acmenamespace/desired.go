@@ -77,7 +77,7 @@ func namespace(n *v1alpha1.AcmeNamespace, tier tenancy.Tier) *corev1ac.Namespace
 // resourceQuota is named after the tier, so that a change of tier makes a new one before the old goes.
 func resourceQuota(namespace string, tier tenancy.Tier, hard corev1.ResourceList) *corev1ac.ResourceQuotaApplyConfiguration {
 	return corev1ac.ResourceQuota(string(tier.Name), namespace).
-		WithSpec(corev1ac.ResourceQuotaSpec().WithHard(hard))
+		WithSpec(corev1ac.ResourceQuotaSpec().WithHard(stored(hard)))
 }
 
 // priorityQuota admits no pod whose priority class the tier does not allow.
@@ -95,16 +95,40 @@ func priorityQuota(namespace string, tier tenancy.Tier) *corev1ac.ResourceQuotaA
 // limitRange gives containers that state nothing what the quota needs them to state.
 func limitRange(namespace string, tier tenancy.Tier) *corev1ac.LimitRangeApplyConfiguration {
 	item := corev1ac.LimitRangeItem().WithType(corev1.LimitTypeContainer)
-	if len(tier.Limits.Default) > 0 {
-		item.WithDefault(tier.Limits.Default)
+	// What is left out the API server fills in when it stores the list, which then is ours as a whole: it would look as if
+	// somebody had overruled it.
+	most := stored(tier.Limits.Max)
+	limit := merged(most, stored(tier.Limits.Default))
+	request := merged(limit, stored(tier.Limits.DefaultRequest))
+	if len(limit) > 0 {
+		item.WithDefault(limit)
 	}
-	if len(tier.Limits.DefaultRequest) > 0 {
-		item.WithDefaultRequest(tier.Limits.DefaultRequest)
+	if len(request) > 0 {
+		item.WithDefaultRequest(request)
 	}
-	if len(tier.Limits.Max) > 0 {
-		item.WithMax(tier.Limits.Max)
+	if len(most) > 0 {
+		item.WithMax(most)
 	}
 	return corev1ac.LimitRange(limitRangeName, namespace).WithSpec(corev1ac.LimitRangeSpec().WithLimits(item))
+}
+
+// merged are two lists, of which the second one counts.
+func merged(below, above corev1.ResourceList) corev1.ResourceList {
+	out := corev1.ResourceList{}
+	maps.Copy(out, below)
+	maps.Copy(out, above)
+	return out
+}
+
+// stored are amounts as the API server stores them: rounded up to thousandths.
+func stored(list corev1.ResourceList) corev1.ResourceList {
+	out := corev1.ResourceList{}
+	for name, q := range list {
+		q = q.DeepCopy()
+		q.RoundUp(resource.Milli)
+		out[name] = q
+	}
+	return out
 }
 
 func role(namespace string, tier tenancy.Tier) *rbacv1ac.RoleApplyConfiguration {

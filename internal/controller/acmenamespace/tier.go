@@ -15,8 +15,8 @@ import (
 type judged struct {
 	// message says so.
 	message string
-	// violated: something does not meet the tier; insecure: some pods are what does not.
-	violated, insecure bool
+	// violated: something does not meet the tier.
+	violated bool
 }
 
 // judgeTier says what of the namespace violates its tier: it continues to run, and nobody else would say so. Pods are
@@ -24,26 +24,27 @@ type judged struct {
 func (r *run) judgeTier(ctx context.Context) (judged, error) {
 	n, level := r.Obj, r.grant.Tier.PodSecurity
 	said := fmt.Sprintf("the Namespace %q and its guardrails are in place, with the Pod Security level %s", n.Spec.NamespaceName, level)
-	var violations []string
+	insecure, all := "", true
 	if n.Status.PodSecurity != level {
-		insecure, err := tenancy.InsecurePods(ctx, r.Live, n.Spec.NamespaceName, level)
-		if err != nil {
+		var err error
+		if insecure, all, err = tenancy.InsecurePods(ctx, r.Live, n.Spec.NamespaceName, level); err != nil {
 			return judged{}, err
 		}
-		if insecure != "" {
-			violations = append(violations, insecure)
-		} else {
-			n.Status.PodSecurity = level
-		}
 	}
-	insecure := len(violations) > 0
+	var violations []string
+	switch {
+	case insecure != "":
+		violations = append(violations, insecure)
+	case !all:
+		said += fmt.Sprintf(", which the first %d pods meet; there are more, and nobody has looked at them", tenancy.MaxPods)
+	default:
+		n.Status.PodSecurity = level
+		said += ", which all pods meet"
+	}
 	if q := n.Status.Quota; q != nil {
 		violations = append(violations, tenancy.QuotaExceeded(q.Hard, q.Used)...)
 	}
-	if !insecure {
-		said += ", which all pods meet"
-	}
-	return judged{strings.Join(append([]string{said}, violations...), "; "), len(violations) > 0, insecure}, nil
+	return judged{strings.Join(append([]string{said}, violations...), "; "), len(violations) > 0}, nil
 }
 
 // forgetPods drops the record that all pods meet a level, once pods may have come that do not: the level that is wanted is

@@ -187,7 +187,7 @@ func (w *webhook) insecurePods(ctx context.Context, was, n *v1alpha1.AcmeNamespa
 	}
 	ctx, cancel := context.WithTimeout(ctx, podsBudget)
 	defer cancel()
-	violated, err := tenancy.InsecurePods(ctx, w.live, n.Spec.NamespaceName, tier.PodSecurity)
+	violated, _, err := tenancy.InsecurePods(ctx, w.live, n.Spec.NamespaceName, tier.PodSecurity)
 	if err != nil || violated == "" {
 		return nil // A warning that cannot be computed is no reason to hold back a change.
 	}
