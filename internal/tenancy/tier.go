@@ -197,7 +197,7 @@ var guardRails = []string{"namespaces", "resourcequotas", "limitranges", "networ
 func checkRule(r rbacv1.PolicyRule) error {
 	for _, list := range [][]string{r.Verbs, r.APIGroups, r.Resources} {
 		if slices.ContainsFunc(list, func(s string) bool { return strings.Contains(s, "*") }) {
-			return fmt.Errorf("adminRules: wildcards are refused, in the rule on %v", r.Resources)
+			return fmt.Errorf("adminRules: wildcards are rejected, in the rule on %v", r.Resources)
 		}
 	}
 	for _, v := range r.Verbs {
