@@ -28,7 +28,7 @@ type Annotated struct {
 	// Owns is an empty object of the type that Run makes for such an object, which then is its controller. All that
 	// is remembered is remembered there. Optional.
 	Owns client.Object
-	// Selects tells whether an object asks for anything. Run is also called when one does not ask any more.
+	// Selects reports whether an object asks for anything. Run is also called when one does not ask any more.
 	Selects func(client.Object) bool
 	// Run is one run of one object.
 	Run func(ctx context.Context, o *metav1.PartialObjectMetadata) (Outcome, error)

@@ -92,7 +92,7 @@ type Config[T Object] struct {
 	// that keeps Namespaces each of them counts only while its Namespace is proved to be the owner's. Any other kind
 	// names only namespaces that no tenant may write into.
 	Places func(owner T) []string
-	// Proves tells whether a child of a declared type can be the owner's by its name and content, beyond the proof of
+	// Proves reports whether a child of a declared type can be the owner's by its name and content, beyond the proof of
 	// ownership.go. It is needed with Places, where it is the closed list of names, and with CreateOnce, where it
 	// tells a child from a copy of it. Neither may be changed.
 	Proves func(owner T, child client.Object) bool

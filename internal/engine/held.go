@@ -23,7 +23,7 @@ type Held struct {
 	Names []string
 }
 
-// IsCut tells whether an object from a cache is only a part of the one on the API server.
+// IsCut reports whether an object from a cache is only a part of the one on the API server.
 func IsCut(o client.Object) bool { return o.GetAnnotations()[names.AnnotationCut] != "" }
 
 // Whole gives an object from a cache as it is, unless that is only a part: then it reads it from the API server.

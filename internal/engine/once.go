@@ -16,7 +16,7 @@ import (
 )
 
 // CreateOnce creates a child that is made once and then left to itself, such as a Job: unlike those of Compose it
-// is neither changed, nor repaired, nor pruned, so that it need not be applied. It tells whether this call has made
+// is neither changed, nor repaired, nor pruned, so that it need not be applied. It reports whether this call has made
 // it. When there is one of that name that was made for the object, the outcome is Done as well: its name says what
 // it is for, so that two operators that overlap make it once.
 //
@@ -54,7 +54,7 @@ func (s Scope[T]) CreateOnce(ctx context.Context, child client.Object) (created 
 	}
 }
 
-// former tells whether an object's controller is another object of this kind and name. There is one at a time, so that
+// former reports whether an object's controller is another object of this kind and name. There is one at a time, so that
 // one is gone, and the garbage collector deletes what it left.
 func (s Scope[T]) former(live client.Object) bool {
 	ref := metav1.GetControllerOfNoCopy(live)

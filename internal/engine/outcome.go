@@ -126,7 +126,7 @@ func (o *Outcome) add(step Outcome) {
 	}
 }
 
-// GoesOn tells whether the next step runs.
+// GoesOn reports whether the next step runs.
 func (o Outcome) GoesOn() bool { return o.state == done || o.state == uncertain || o.state == lacking }
 
 // status is the status of the step's condition.

@@ -104,7 +104,7 @@ func differencesOfPointers(path string, a, b reflect.Value) []string {
 	}
 }
 
-// isEmptyString tells whether a pointer is nil or points to an empty string.
+// isEmptyString reports whether a pointer is nil or points to an empty string.
 func isEmptyString(p reflect.Value) bool {
 	return p.IsNil() || p.Elem().Kind() == reflect.String && p.Elem().Len() == 0
 }

@@ -36,7 +36,7 @@ import (
 //
 // On top of each of these Config.Proves may ask for more.
 
-// holdsData tells whether objects of a type hold what cannot be made again.
+// holdsData reports whether objects of a type hold what cannot be made again.
 func holdsData(kind schema.GroupKind) bool {
 	switch kind.Group {
 	case "":
@@ -104,13 +104,13 @@ func merged(all ...map[string]string) map[string]string {
 	return out
 }
 
-// Owned tells whether an object is proved to be a child of the object of this run by itself. A namespaced child of a
+// Owned reports whether an object is proved to be a child of the object of this run by itself. A namespaced child of a
 // cluster-scoped owner never is, since its Namespace has to be looked at, too: EachOwned does.
 func (s Scope[T]) Owned(live client.Object) bool {
 	return (s.Obj.GetNamespace() != "" || live.GetNamespace() == "") && s.claims(live)
 }
 
-// owned tells whether an object is proved to be a child of the object of this run.
+// owned reports whether an object is proved to be a child of the object of this run.
 func (s Scope[T]) owned(ctx context.Context, live client.Object) (bool, error) {
 	if s.Obj.GetNamespace() != "" || live.GetNamespace() == "" {
 		return s.claims(live), nil
@@ -133,20 +133,20 @@ func (s Scope[T]) claims(live client.Object) bool {
 	}
 }
 
-// controls tells whether the object is the controller of another one that it may own.
+// controls reports whether the object is the controller of another one that it may own.
 func (s Scope[T]) controls(live client.Object) bool {
 	ns := s.Obj.GetNamespace()
 	ref := metav1.GetControllerOfNoCopy(live)
 	return (ns == "" || ns == live.GetNamespace()) && ref != nil && ref.UID == s.Obj.GetUID() && s.runner.refersToKind(ref)
 }
 
-// refersToKind tells whether an owner reference is to an object of this kind, of any version.
+// refersToKind reports whether an owner reference is to an object of this kind, of any version.
 func (r *runner[T]) refersToKind(ref *metav1.OwnerReference) bool {
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)
 	return err == nil && gv.Group == r.gvk.Group && ref.Kind == r.gvk.Kind
 }
 
-// declares tells whether the kind has declared that the object of this run may own such an object.
+// declares reports whether the kind has declared that the object of this run may own such an object.
 func (s Scope[T]) declares(o client.Object) bool {
 	place, isPlace := placeOf(o)
 	switch {
@@ -174,7 +174,7 @@ func placeOf(o client.Object) (place string, isPlace bool) {
 	return o.GetNamespace(), false
 }
 
-// ownPlace tells whether a namespace is one of the places of a cluster-scoped owner, and proved to be.
+// ownPlace reports whether a namespace is one of the places of a cluster-scoped owner, and proved to be.
 func (s Scope[T]) ownPlace(ctx context.Context, place string) (bool, error) {
 	if !s.runner.keepsPlaces() {
 		return slices.Contains(s.places(), place), nil
@@ -187,12 +187,12 @@ func (s Scope[T]) ownPlace(ctx context.Context, place string) (bool, error) {
 	return s.Owned(ns), nil
 }
 
-// keepsPlaces tells whether the Namespaces that the kind's children are in are children themselves.
+// keepsPlaces reports whether the Namespaces that the kind's children are in are children themselves.
 func (r *runner[T]) keepsPlaces() bool {
 	return slices.ContainsFunc(r.Keeps, func(o client.Object) bool { _, isPlace := placeOf(o); return isPlace })
 }
 
-// strayed tells whether a child of the wanted name has lost its owner reference, and nobody else controls it. Its marks
+// strayed reports whether a child of the wanted name has lost its owner reference, and nobody else controls it. Its marks
 // prove nothing, but whoever could write them could have written the whole child. So it is applied to once more; it is
 // neither counted nor deleted.
 func (s Scope[T]) strayed(live client.Object) bool {

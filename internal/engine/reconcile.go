@@ -158,7 +158,7 @@ func sooner(a, b time.Duration) time.Duration {
 	return a
 }
 
-// lostRace tells whether an error only means that somebody else was faster: the next run sees what they
+// lostRace reports whether an error only means that somebody else was faster: the next run sees what they
 // wrote. That another manager holds a field, or what a step explains, is no such thing.
 func lostRace(err error) bool {
 	return apierrors.IsConflict(err) && !errors.As(err, new(explained)) &&

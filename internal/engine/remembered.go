@@ -22,7 +22,7 @@ type Watch[T Object] struct {
 	Of client.Object
 	// UIDs are those that one object remembers.
 	UIDs func(T) []types.UID
-	// Concerns tells whether a change of such an object is of interest. Neither may be changed.
+	// Concerns reports whether a change of such an object is of interest. Neither may be changed.
 	Concerns func(obj T, changed client.Object) bool
 }
 

@@ -88,7 +88,7 @@ func (r *runner[T]) report(before, after T) {
 	}
 }
 
-// neverReady tells whether an object has not been ready so far. Ready that became False within a few
+// neverReady reports whether an object has not been ready so far. Ready that became False within a few
 // seconds of the object's creation is the first answer that it got, not a fall from readiness.
 func neverReady[T Object](obj T) bool {
 	c := meta.FindStatusCondition(obj.CommonStatus().Conditions, Ready)

@@ -134,7 +134,7 @@ func (r *runner[T]) watches(mgr ctrl.Manager, prototype T) (*builder.Builder, er
 	return r.watchMore(mgr, prototype, b)
 }
 
-// mustLook tells whether an object has lost our finalizer, or is being deleted since. That our finalizer was added is no
+// mustLook reports whether an object has lost our finalizer, or is being deleted since. That our finalizer was added is no
 // reason to look: we have done it ourselves.
 func (r *runner[T]) mustLook(e event.UpdateEvent) bool {
 	lost := controllerutil.ContainsFinalizer(e.ObjectOld, r.Finalizer) && !controllerutil.ContainsFinalizer(e.ObjectNew, r.Finalizer)

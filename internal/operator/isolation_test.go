@@ -44,7 +44,7 @@ func (d *diary) forget() {
 	d.text.Reset()
 }
 
-// has tells whether one line of the log has all the parts.
+// has reports whether one line of the log has all the parts.
 func (d *diary) has(parts ...string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -17,7 +17,7 @@ func configMapOf(size int) *corev1.ConfigMap {
 	return &corev1.ConfigMap{Data: map[string]string{"a": strings.Repeat("x", size)}}
 }
 
-// ends tells whether a watch ends within some time.
+// ends reports whether a watch ends within some time.
 func ends(w watch.Interface, within time.Duration) bool {
 	select {
 	case _, open := <-w.ResultChan():

@@ -96,14 +96,14 @@ func TestOLMIsToldWhenTheOperatorMustNotBeReplaced(t *testing.T) {
 	w := newWorld(t)
 	condition := newOLMCondition(w)
 	op := testenv.StartOperator(t, w.plane, func(o *operator.Options) { o.Upgradeable = condition })
-	const idle = "True NothingCritical: nothing critical is in flight"
+	const idle = "True NothingCritical: nothing critical is in progress"
 	w.eventually("OLM may upgrade, although the first write met another one", func() bool { return condition.says(w) == idle })
 
 	n := team("leaving")
 	w.must(w.admin.Create(t.Context(), n))
 	w.eventually("its namespace is provided", func() bool { return w.ready(n) == "True Ready" })
 	w.must(w.admin.Delete(t.Context(), n))
-	const held = "False InFlight: AcmeNamespace leaving: its namespace is released and not gone yet"
+	const held = "False InFlight: AcmeNamespace leaving: its release is reported to billing, and its namespace still exists"
 	w.eventually("OLM is told to wait", func() bool { return condition.says(w) == held })
 
 	op.Stop()

@@ -186,7 +186,7 @@ func (f field) explain(text string) error {
 	return fmt.Errorf("%.40q is wrong: want %s", text, f.want())
 }
 
-// foreign tells whether a value is that of another dialect: L, LW, 15W, FRIL, MON#2.
+// foreign reports whether a value is that of another dialect: L, LW, 15W, FRIL, MON#2.
 func (f field) foreign(text string) bool {
 	dated := f.name == "day of month" || f.name == "day of week"
 	return dated && (strings.Contains(text, "#") || strings.HasSuffix(text, "L") || strings.HasSuffix(text, "W"))

@@ -5,8 +5,8 @@ package tenancy
 
 import rbacv1 "k8s.io/api/rbac/v1"
 
-// RoleName is the name of the administrator's Role and RoleBinding in every namespace. The operator may
-// grant what it does not itself have (escalate, bind) under this name only.
+// RoleName is the name of the administrator's Role and RoleBinding in every namespace. Only under this name may
+// the operator grant rights that it does not have (escalate, bind).
 const RoleName = "namespace-admin"
 
 var (
@@ -14,10 +14,10 @@ var (
 	read = []string{"get", "list", "watch"}
 )
 
-// AdminRules are what the administrator of a namespace may do unless the tier is overridden: everything
-// that a team needs to run its work, and nothing that would undo the guardrails. There is no wildcard,
-// because a wildcard holds the verbs bind, escalate and impersonate and the Namespace itself, and no
-// write on guardrails or on Endpoints and EndpointSlices (CVE-2021-25740).
+// AdminRules returns what the administrator of a namespace may do unless the tier is overridden: everything
+// that a team needs for its workloads, and nothing that would undo the guardrails. There is no wildcard,
+// because a wildcard includes the verbs bind, escalate and impersonate and the Namespace itself, and no write
+// on guardrails or on Endpoints and EndpointSlices (CVE-2021-25740).
 func AdminRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		rule("", full, "configmaps", "persistentvolumeclaims", "pods", "replicationcontrollers", "secrets", "serviceaccounts", "services"),

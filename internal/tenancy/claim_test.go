@@ -46,7 +46,7 @@ func TestProtect(t *testing.T) {
 			want := tenancy.Refusal{}
 			if tc.by != "" {
 				want = tenancy.Refusal{Reason: "NameProtected", Message: `namespaceName "` + tc.name + `" is protected (by "` + tc.by +
-					`") and cannot be handed to a tenant; choose another name`}
+					`") and cannot be given to a tenant; choose another name`}
 			}
 			if diff := cmp.Diff(want, tenancy.Protect(tc.name, own)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
@@ -243,7 +243,7 @@ func TestCheckQuota(t *testing.T) {
 		{"cpu", "-250m", "spec.quota[cpu] is -250m; it must not be negative"},
 		{"pods", "2.5", "spec.quota[pods] is 2500m; it must be a whole number"},
 		{"services.nodeports", "100m", "spec.quota[services.nodeports] is 100m; it must be a whole number"},
-		{"disk", "1", "spec.quota[disk]: no such resource; it is one of cpu,"},
+		{"disk", "1", "spec.quota[disk]: unknown resource: it must be one of cpu,"},
 		{"", "1", "spec.quota[]: no such resource"},
 		{"deployments.apps", "1", "spec.quota[deployments.apps]: no such resource"},
 		{"acme.com/", "1", "spec.quota[acme.com/]: name part must be non-empty"},

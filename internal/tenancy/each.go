@@ -12,11 +12,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// pageSize is how many objects of tenants are held at once.
+// pageSize is how many objects of tenants are in memory at once.
 const pageSize = 20
 
-// Each calls do for the objects of a list's type in a Namespace, at most for the first so many. They are read from the API
-// server, a few at a time: the cache holds the operator's own only, and tenants may make many and large ones.
+// Each calls do for the first objects of a list's type in a Namespace, up to a limit. It reads them from the
+// API server in pages: the cache holds the operator's own only, and tenants may create many and large ones.
 func Each[O client.Object](ctx context.Context, live client.Reader, namespace string, empty client.ObjectList, most int, do func(O)) error {
 	for next, seen := "", 0; seen < most; seen += pageSize {
 		page := empty.DeepCopyObject().(client.ObjectList)

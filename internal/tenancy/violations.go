@@ -19,16 +19,16 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 )
 
-// maxNamed is how many of the pods that violate a level are named.
+// maxNamed is the most pods that a message names.
 const maxNamed = 5
 
 // standards are the Pod Security Standards as the API server enforces them.
 var standards = sync.OnceValues(func() (policy.Evaluator, error) { return policy.NewEvaluator(policy.DefaultChecks(), nil) })
 
-// maxPods is how many pods of a Namespace are looked at.
+// maxPods is the most pods of a Namespace that are checked.
 const maxPods = 500
 
-// InsecurePods says which pods of a Namespace a Pod Security level would reject; empty when it is none.
+// InsecurePods describes which pods of a Namespace a Pod Security level would reject; empty if there are none.
 func InsecurePods(ctx context.Context, live client.Reader, namespace string, level v1alpha1.PodSecurityLevel) (string, error) {
 	found, err := newInsecure(level)
 	if err != nil {
@@ -40,7 +40,7 @@ func InsecurePods(ctx context.Context, live client.Reader, namespace string, lev
 	return found.String(), nil
 }
 
-// insecure are the pods that a Pod Security level would reject. Pods that have ended do not count.
+// insecure collects the pods that a Pod Security level would reject. Pods that have ended do not count.
 type insecure struct {
 	evaluator policy.Evaluator
 	level     v1alpha1.PodSecurityLevel
@@ -78,7 +78,7 @@ func (i *insecure) String() string {
 		len(i.names), i.level, named)
 }
 
-// QuotaExceeded lists, resource by resource, what uses more than the limits allow.
+// QuotaExceeded describes, resource by resource, what uses more than the limits allow.
 func QuotaExceeded(hard, used corev1.ResourceList) []string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(hard)) {

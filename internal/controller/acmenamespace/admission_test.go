@@ -53,7 +53,7 @@ var _ = Describe("While the webhook is away, an AcmeNamespace", Ordered, Continu
 		Expect(Condition(n, "Stalled")()).To(Equal("True NameProtected"))
 		Expect(Condition(n, "Composed")()).To(Equal("Unknown NotReached"))
 		Expect(Message(n, "Admitted")).To(Equal(fmt.Sprintf(
-			"namespaceName %q is protected (by %q) and cannot be handed to a tenant; choose another name", namespace, by)))
+			"namespaceName %q is protected (by %q) and cannot be given to a tenant; choose another name", namespace, by)))
 		Expect(apierrors.IsNotFound(Reload(bareNamespace(namespace)))).To(Equal(namespace != testenv.OperatorNamespace))
 	},
 		Entry("of the configuration", "protected", "monitoring", "monitoring"),
@@ -223,7 +223,7 @@ var _ = Describe("While the webhook is away, an AcmeNamespace", Ordered, Continu
 			tier := tierObject("stg", v1alpha1.DeploymentTierSpec{Quota: amounts("cpus", "1")})
 			Create(tier)
 			Eventually(Ready(n)).Should(Equal("False TierInvalid"))
-			Expect(Message(n, "Admitted")).To(HavePrefix("the DeploymentTier stg is malformed: quota[cpus]: no such resource"))
+			Expect(Message(n, "Admitted")).To(HavePrefix("the DeploymentTier stg is invalid: quota[cpus]: no such resource"))
 			Expect(n.Status.Phase).To(Equal(v1alpha1.PhaseCreated))
 			Expect(in("app-tier-bad", "stg", &corev1.ResourceQuota{}).Spec.Hard).To(holdAmounts("cpu", "50", "memory", "50Gi", "pods", "50"))
 			Change(tier, func(t *v1alpha1.DeploymentTier) { t.Spec.Quota = amounts("cpu", "1") })
@@ -237,7 +237,7 @@ var _ = Describe("While the webhook is away, an AcmeNamespace", Ordered, Continu
 			}})
 			withoutRules("deploymenttiers.tenancy.acme.com", tier)
 			Eventually(Ready(n)).Should(Equal("False TierInvalid"))
-			Expect(Message(n, "Admitted")).To(Equal("the DeploymentTier stg is malformed: adminRules: the verb delete on resourcequotas is refused: it is a guardrail"))
+			Expect(Message(n, "Admitted")).To(Equal("the DeploymentTier stg is invalid: adminRules: the verb delete on resourcequotas is rejected: it is a guardrail"))
 		})
 	})
 })

@@ -69,7 +69,7 @@ var _ = Describe("What an AcmeNamespace finds and leaves alone", Ordered, Contin
 		ns := furnished("found")
 		n := created(team("found", adopting))
 		Expect(report(n)).To(Equal(want))
-		Eventually(EventsOf(n)).Should(ContainElement(`Warning Adopted: the adopted Namespace "app-found" holds 5 objects and labels that guardrails do not cover; ` +
+		Eventually(EventsOf(n)).Should(ContainElement(`Warning Adopted: the adopted Namespace "app-found" contains 5 objects and labels that guardrails do not cover; ` +
 			"they were left alone, review them: " + items))
 
 		By("the namespace being made anew")
@@ -142,7 +142,7 @@ var _ = Describe("What an AcmeNamespace finds and leaves alone", Ordered, Contin
 			`RoleBinding "his" gives ClusterRole "admin" to User "sam", a former administrator among them`,
 			`RoleBinding "a-robot" gives ClusterRole "edit" to ServiceAccount "app-former/robot"`,
 		}}))
-		Eventually(EventsOf(n)).Should(ContainElement(HavePrefix("Warning AdministratorsChanged: 2 RoleBindings beside namespace-admin were left alone, " +
+		Eventually(EventsOf(n)).Should(ContainElement(HavePrefix("Warning AdministratorsChanged: 2 RoleBindings other than namespace-admin were left alone, " +
 			`1 of them name a former administrator; delete those that should go: RoleBinding "his" gives`)))
 
 		By("the operator being away while they change again, and killed when it has changed the binding")

@@ -36,7 +36,7 @@ func untold(why string) string {
 }
 
 // unexplained is why a ledger does not listen that says no more.
-const unexplained = "it cannot be asked as configured; the operator's log has the details"
+const unexplained = "its configuration does not work; the operator's log has the details"
 
 func skipBilling(n *v1alpha1.AcmeNamespace) {
 	metav1.SetMetaDataAnnotation(&n.ObjectMeta, annotationSkip, "true")

@@ -211,7 +211,7 @@ var _ = Describe("The condition Protected", Ordered, ContinueOnFailure, func() {
 		GinkgoHelper()
 		Eventually(func(g Gomega) {
 			g.Expect(Condition(n, "Protected")()).To(Equal("False PolicyDiffers"))
-			g.Expect(Message(n, "Protected")).To(And(HavePrefix(what+" is not what this version of the operator needs: "), HaveSuffix(install)))
+			g.Expect(Message(n, "Protected")).To(And(HavePrefix(what+" does not match this version of the operator: "), HaveSuffix(install)))
 		}).Should(Succeed())
 		Expect(Ready(n)()).To(Equal("True Ready"))
 		Eventually(metric).Should(BeEquivalentTo(0))

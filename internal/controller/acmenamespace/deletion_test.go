@@ -22,8 +22,8 @@ import (
 
 func retained(s *v1alpha1.AcmeNamespaceSpec) { s.DeletionPolicy = v1alpha1.DeletionRetain }
 
-// guardRails are the objects that are made in the namespace of an AcmeNamespace of the tier dev.
-func guardRails(namespace string) []client.Object {
+// guardrails are the objects that are made in the namespace of an AcmeNamespace of the tier dev.
+func guardrails(namespace string) []client.Object {
 	at := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
 	return []client.Object{
 		&corev1.ResourceQuota{ObjectMeta: at("dev")}, &corev1.LimitRange{ObjectMeta: at("defaults")},
@@ -77,7 +77,7 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 		Remove(n)
 		Eventually(Gone(n)).Should(Succeed())
 		Expect(Reload(precious)).To(Succeed())
-		for _, o := range append(guardRails(ns.Name), ns) {
+		for _, o := range append(guardrails(ns.Name), ns) {
 			Expect(Reload(o)).To(Succeed())
 			Expect(o.GetDeletionTimestamp()).To(BeNil())
 			Expect(o.GetLabels()).NotTo(Or(HaveKey(labelOwnerUID), HaveKey(labelManagedBy)))
@@ -90,7 +90,7 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 		again := created(team("end-retain", retained))
 		Expect(again.UID).NotTo(Equal(n.UID))
 		Expect(namespaceOf(again).UID).To(Equal(ns.UID))
-		for _, o := range append(guardRails(ns.Name), ns) {
+		for _, o := range append(guardrails(ns.Name), ns) {
 			Expect(Reload(o)).To(Succeed())
 			Expect(o.GetLabels()).To(HaveKeyWithValue(labelOwnerUID, string(again.UID)))
 		}
@@ -297,7 +297,7 @@ var _ = Describe("The loss of the CustomResourceDefinition", Ordered, ContinueOn
 			ns := namespaceOf(n)
 			Expect(ns.UID).To(Equal(uid))
 			Expect(ns.Labels).To(HaveKeyWithValue(labelOwnerUID, string(n.UID)))
-			for _, o := range guardRails(ns.Name) {
+			for _, o := range guardrails(ns.Name) {
 				Expect(Reload(o)).To(Succeed())
 				Expect(o.GetLabels()).To(HaveKeyWithValue(labelOwnerUID, string(n.UID)))
 			}

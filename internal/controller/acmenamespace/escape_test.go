@@ -71,7 +71,7 @@ var _ = Describe("The administrator of a namespace", Ordered, ContinueOnFailure,
 		n = created(team("escape"))
 		created(team("neighbour", asked("kim")))
 		sam = User("sam", "system:authenticated")
-		rails = guardRails(own)
+		rails = guardrails(own)
 		Eventually(func() error { return sam.List(ctx, &corev1.PodList{}, client.InNamespace(own)) }).Should(Succeed())
 	})
 

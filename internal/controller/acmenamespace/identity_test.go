@@ -128,7 +128,7 @@ func newDirectory() *directory {
 	return d
 }
 
-const unanswered = "the identity provider could not be asked; the namespace is provided, and the question is asked again. The operator's log says why"
+const unanswered = "the identity provider could not be queried; the namespace is provided, and the query is repeated. The operator's log shows why"
 
 func asked(user string) func(*v1alpha1.AcmeNamespaceSpec) {
 	return func(s *v1alpha1.AcmeNamespaceSpec) { s.AdminUsername = user }
@@ -159,7 +159,7 @@ var _ = Describe("With a directory and webhooks, the administrator", Ordered, Co
 		err := Admin.Create(ctx, n)
 		Expect(apierrors.IsInvalid(err)).To(BeTrue(), "%v", err)
 		Expect(err).To(MatchError(ContainSubstring(
-			`spec.adminUsername: Forbidden: adminUsername "nobody" is not known to the identity provider; give the name exactly as it has it`)))
+			`spec.adminUsername: Forbidden: adminUsername "nobody" is not known to the identity provider; set the name exactly as the provider spells it`)))
 		Expect(Gone(n)()).To(Succeed())
 	})
 
@@ -173,8 +173,8 @@ var _ = Describe("With a directory and webhooks, the administrator", Ordered, Co
 		d.line.cut()
 		n := team("unasked")
 		Create(n)
-		Expect(Warned.Take()).To(ConsistOf(`the identity provider could not be asked for adminUsername "sam"; ` +
-			"the object is admitted, and the question is asked again"))
+		Expect(Warned.Take()).To(ConsistOf(`the identity provider could not be queried for adminUsername "sam"; ` +
+			"the object is admitted, and the query is repeated"))
 		Eventually(Condition(n, "AdminVerified")).Should(Equal("Unknown IdentityUnreachable"))
 		Expect(Message(n, "AdminVerified")).To(Equal(unanswered))
 		AwaitReady(n)
@@ -225,7 +225,7 @@ var _ = Describe("With a directory and without webhooks, the administrator", Ord
 		n := team("stranger", asked("oidc:kim"))
 		Create(n)
 		Eventually(Ready(n)).Should(Equal("False UnknownUser"))
-		Expect(Message(n, "AdminVerified")).To(Equal(`adminUsername "oidc:kim" is not known to the identity provider; give the name exactly as it has it`))
+		Expect(Message(n, "AdminVerified")).To(Equal(`adminUsername "oidc:kim" is not known to the identity provider; set the name exactly as the provider spells it`))
 		Expect(Condition(n, "Stalled")()).To(Equal("True UnknownUser"))
 		Expect(Gone(bareNamespace("app-stranger"))()).To(Succeed())
 		d.server.AddUser("kim")

@@ -239,7 +239,7 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 		old := namespaceOf(n)
 		Remove(old)
 		Eventually(Ready(n)).Should(Equal("False NamespaceTerminating"))
-		Expect(Message(n, "Admitted")).To(HavePrefix(`the Namespace "app-deleted" is being deleted; it is made anew once it is gone`))
+		Expect(Message(n, "Admitted")).To(HavePrefix(`the Namespace "app-deleted" is being deleted; it is created again once it is gone`))
 		Expect(Condition(n, "Stalled")()).To(Equal("none"), "nobody has to do anything")
 		AwaitReady(n)
 		Expect(namespaceOf(n).UID).NotTo(Equal(old.UID))

@@ -101,7 +101,7 @@ var _ = Describe("An AcmeNamespace that has lost its finalizer", Ordered, Contin
 		AwaitReady(again)
 		stays(ns, n.UID)
 		Expect(Reload(precious)).To(Succeed())
-		for _, o := range guardRails(ns.Name)[1:] {
+		for _, o := range guardrails(ns.Name)[1:] {
 			Expect(Reload(o)).To(Succeed())
 			Expect(o.GetDeletionTimestamp()).To(BeNil())
 			Expect(o.GetLabels()).To(HaveKeyWithValue(labelOwnerUID, string(n.UID)))
@@ -161,9 +161,9 @@ var _ = Describe("An AcmeNamespace that has lost its finalizer", Ordered, Contin
 		op.Start()
 		Eventually(Ready(heir)).Should(Equal("True ReleaseUnreported"))
 		Eventually(func() string { _ = Reload(heir); return Message(heir, "Composed") }).Should(Equal(fmt.Sprintf(
-			`the Namespace "app-lost-deaf" and its guardrails are in place, with the Pod Security level baseline, which all pods meet. Billing does not know yet that the former AcmeNamespace lost-deaf (UID %s) is gone: `+
-				`it cannot be asked as configured; the operator's log has the details. It is reported again at least every 1s; `+
-				`to drop the report, set the annotation tenancy.acme.com/skip-billing: "true"`, n.UID)))
+			`the Namespace "app-lost-deaf" has all guardrails, with the Pod Security level baseline, which all pods meet. The release of the former AcmeNamespace lost-deaf (UID %s) is not reported to billing yet: `+
+				`its configuration does not work; the operator's log has the details. This is retried at least every 1s; `+
+				`to skip the report, set the annotation tenancy.acme.com/skip-billing: "true"`, n.UID)))
 
 		By("the next owner getting lost as well")
 		op.Stop()

@@ -88,7 +88,7 @@ var _ = Describe("Tenants", Ordered, ContinueOnFailure, func() {
 		ns := n.Spec.NamespaceName
 		var kept []client.Object
 		for _, i := range rails {
-			kept = append(kept, guardRails(ns)[i])
+			kept = append(kept, guardrails(ns)[i])
 			held(kept[len(kept)-1])
 		}
 		Eventually(Condition(n, "Composed")).Should(Equal("False ChildTerminating"))
@@ -119,7 +119,7 @@ var _ = Describe("Tenants", Ordered, ContinueOnFailure, func() {
 	It("who keep the quota of their former tier by a finalizer have the new one's as well", func() {
 		n := created(team("held-quota"))
 		ns := n.Spec.NamespaceName
-		held(guardRails(ns)[0])
+		held(guardrails(ns)[0])
 		Change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.AdminUsername, n.Spec.DeploymentTier = "kim", "prod" })
 		Eventually(func(g Gomega) {
 			g.Expect(bindingOf(n).Subjects).To(ConsistOf(person("kim")))

@@ -85,7 +85,7 @@ var _ = Describe("While the outside takes questions and answers none", Ordered, 
 		for _, n := range leaving {
 			Eventually(Condition(n, "BillingReleased")).Should(Equal("False BillingPending"))
 		}
-		Expect(Message(leaving[0], "BillingReleased")).To(Equal("waiting for billing to confirm that it knows of the release"))
+		Expect(Message(leaving[0], "BillingReleased")).To(Equal("waiting for billing to confirm the release"))
 		Eventually(hanging.Within).Should(BeNumerically(">", 1))
 
 		By("new ones, and the end of one that billing need not know of")
@@ -116,7 +116,7 @@ var _ = Describe("While the outside takes questions and answers none", Ordered, 
 		for _, n := range coming {
 			Eventually(Condition(n, "AdminVerified")).Should(Equal("False IdentityPending"))
 		}
-		Expect(Message(coming[0], "AdminVerified")).To(Equal("waiting for the identity provider to say whether it knows the user"))
+		Expect(Message(coming[0], "AdminVerified")).To(Equal("waiting for the identity provider to confirm the user"))
 		Expect(Gone(bareNamespace(coming[0].Spec.NamespaceName))()).To(Succeed(), "nothing is made before it has answered")
 
 		By("one of a service account, and the end of one")

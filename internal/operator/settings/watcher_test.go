@@ -201,7 +201,7 @@ var _ = Describe("The watcher of the ConfigMap", func() {
 		Expect(event.Regarding.Kind).To(Equal("ConfigMap"))
 		Expect(event.Regarding.Name).To(Equal("platform-operator-config"))
 		Expect(event.Regarding.UID).To(Equal(configMap.UID))
-		Expect(event.Note).To(Equal("The configuration read before stays in effect: reading the configuration from " +
+		Expect(event.Note).To(Equal("The previous configuration remains in effect: reading the configuration from " +
 			origin + `: unknown field "acmeNamespace.identity.tpye"`))
 
 		By("changing only its labels")

@@ -120,7 +120,7 @@ func TestWhyOfNameThatIsNotResolved(t *testing.T) {
 }
 
 func TestWhyOfAnyOtherError(t *testing.T) {
-	if got := billing.Why(errors.New(token)); got != "it cannot be asked as configured; the operator's log has the details" {
+	if got := billing.Why(errors.New(token)); got != "its configuration does not work; the operator's log has the details" {
 		t.Error(got)
 	}
 }
