@@ -213,7 +213,7 @@ func TestAnErrorIsGivenAgainUntilTheNextAnswer(t *testing.T) {
 		expect(t, "after that", o.settled("u", 1, nil), "up")
 
 		expect(t, "a panic", o.settled("p", 1, func(context.Context) (any, error) { panic("at the disco") }), "pending")
-		expect(t, "is an error", o.settled("p", 1, nil), "asking has panicked: at the disco")
+		expect(t, "is an error", o.settled("p", 1, nil), "the call has panicked: at the disco")
 	})
 }
 

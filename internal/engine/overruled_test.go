@@ -50,9 +50,9 @@ var _ = Describe("A child that admission overrules", func() {
 		r := start(widgets(kind, cfg))
 		Eventually(Ready(w)).Should(Equal("False ChildOverruled"))
 		Expect(Condition(w, engine.Stalled)()).To(Equal("True ChildOverruled"))
-		Expect(Message(w, "Composed")).To(Equal("ResourceQuota " + w.Namespace + "/q is not as it was sent: an admission plugin of the cluster " +
-			"(a mutating webhook or policy) overrules spec.hard[pods]. " +
-			"Have it leave objects alone that carry the label app.kubernetes.io/managed-by: platform-operator"))
+		Expect(Message(w, "Composed")).To(Equal("ResourceQuota " + w.Namespace + "/q differs from what was sent: an admission plugin of the cluster " +
+			"(a mutating webhook or policy) changes spec.hard[pods]. " +
+			"Exempt objects with the label app.kubernetes.io/managed-by: platform-operator from it"))
 		Expect(verbs(w.Namespace, "other")()).To(Equal([]string{"get"}))
 
 		for range 3 {
@@ -94,6 +94,6 @@ var _ = Describe("A child that admission overrules", func() {
 		overrule(`[JSONPatch{op: "remove", path: "/metadata/labels/platform.acme.com~1owner-uid"}]`)
 		start(widgets(composing(quota(w.Namespace, "q", "pods", "3")), cfg), selectMarked)
 		Eventually(Ready(w)).Should(Equal("False ChildOverruled"))
-		Expect(Message(w, "Composed")).To(ContainSubstring("overrules metadata.labels[platform.acme.com/owner-uid]. "))
+		Expect(Message(w, "Composed")).To(ContainSubstring("changes metadata.labels[platform.acme.com/owner-uid]. "))
 	})
 })

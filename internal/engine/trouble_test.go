@@ -75,7 +75,7 @@ var _ = Describe("A child in trouble", func() {
 		Expect(Reload(held)).To(Succeed())
 	})
 
-	DescribeTable("that the API server rejects is tried again with growing delays, and the condition says so",
+	DescribeTable("that the API server rejects is retried with growing delays, and the condition says so",
 		func(code int32, reason metav1.StatusReason) {
 			r := &running{}
 			cfg := cfg
@@ -89,7 +89,7 @@ var _ = Describe("A child in trouble", func() {
 			Poke(w)
 			Eventually(Ready(w)).Should(Equal("False " + string(reason)))
 			Expect(composed()).To(And(HavePrefix("applying ResourceQuota "+w.Namespace+"/q: "),
-				HaveSuffix(". It is tried again with growing delays, at least every 1h0m0s")))
+				HaveSuffix(". This is retried with growing delays, at least every 1h0m0s")))
 			Eventually(r.Writing).WithArguments("APPLY").Should(HaveLen(6))
 			Consistently(func() int { return len(r.Writing("APPLY")) }).Should(BeNumerically("<=", 7), "the seventh try is after 1.6 s")
 

@@ -257,23 +257,23 @@ func (r *run) observe(ctx context.Context) (engine.Outcome, error) {
 // composed returns the outcome when the Namespace and its guardrails match the spec. Violations of the tier and
 // unreported releases of former owners block nothing, but have to be visible.
 func (r *run) composed(ctx context.Context) (engine.Outcome, error) {
-	tier, err := r.checkTier(ctx)
+	judged, err := r.checkTier(ctx)
 	switch {
 	case err != nil:
 		return engine.Outcome{}, err
 	case len(r.unreported) > 0:
-		return engine.DoneUntil(r.RetryMax).Because(tenancy.ReasonReleaseUnreported).Saying(tier.message + r.unreportedMessage()), nil
-	case tier.insecure:
-		return engine.DoneUntil(lookAgain).Because(tenancy.ReasonTierViolated).Saying(tier.message), nil
-	case tier.violated:
-		return engine.Done().Because(tenancy.ReasonTierViolated).Saying(tier.message), nil
+		return engine.DoneUntil(r.RetryMax).Because(tenancy.ReasonReleaseUnreported).Saying(judged.message + r.sayUnreported()), nil
+	case judged.insecure:
+		return engine.DoneUntil(lookAgain).Because(tenancy.ReasonTierViolated).Saying(judged.message), nil
+	case judged.violated:
+		return engine.Done().Because(tenancy.ReasonTierViolated).Saying(judged.message), nil
 	default:
-		return engine.Done().Saying(tier.message), nil
+		return engine.Done().Saying(judged.message), nil
 	}
 }
 
-// unreportedMessage names the former owners whose release is not reported to billing.
-func (r *run) unreportedMessage() string {
+// sayUnreported names the former owners whose release is not reported to billing.
+func (r *run) sayUnreported() string {
 	former := r.unreported[0]
 	message := fmt.Sprintf(". The release of the former AcmeNamespace %s (UID %s) is not reported to billing yet", former.Name, former.UID)
 	if more := len(r.unreported) - 1; more > 0 {

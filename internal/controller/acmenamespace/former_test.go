@@ -98,7 +98,7 @@ func TestRecordOfReleases(t *testing.T) {
 	n := &v1alpha1.AcmeNamespace{}
 	n.Spec.NamespaceName, n.Spec.AdminUsername = "app-a", "sam"
 	r := &run{Scope: engine.Scope[*v1alpha1.AcmeNamespace]{Obj: n}, unreported: all, kind: kind{Options: Options{RetryMax: time.Minute}}}
-	if got, want := r.unreportedMessage(), `. The release of the former AcmeNamespace one (UID a) is not reported to billing yet, nor 1 more. `+
+	if got, want := r.sayUnreported(), `. The release of the former AcmeNamespace one (UID a) is not reported to billing yet, nor 1 more. `+
 		`This is retried at least every 1m0s; to skip the report, set the annotation tenancy.acme.com/skip-billing: "true"`; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -23,8 +23,8 @@ var _ = Describe("A guardrail that admission of the cluster overrules", func() {
 		n := Create(team("overruled"))
 		Eventually(Ready(n)).Should(Equal("False ChildOverruled"))
 		Expect(Condition(n, engine.Stalled)()).To(Equal("True ChildOverruled"))
-		Expect(Message(n, "Composed")).To(ContainSubstring("Namespace app-overruled is not as it was sent"))
-		Expect(Message(n, "Composed")).To(ContainSubstring("overrules metadata.labels[pod-security.kubernetes.io/enforce]. "))
+		Expect(Message(n, "Composed")).To(ContainSubstring("Namespace app-overruled differs from what was sent"))
+		Expect(Message(n, "Composed")).To(ContainSubstring("changes metadata.labels[pod-security.kubernetes.io/enforce]. "))
 		Expect(bindingOf(n).Subjects).To(HaveLen(1), "the others are made")
 
 		release()
@@ -40,6 +40,6 @@ var _ = Describe("A guardrail that admission of the cluster overrules", func() {
 		StartOperator()
 		n := Create(team("extended"))
 		Eventually(Ready(n)).Should(Equal("False ChildOverruled"))
-		Expect(Message(n, "Composed")).To(And(ContainSubstring("Role app-extended/namespace-admin is not as it was sent"), ContainSubstring("overrules rules[0].verbs[0]. ")))
+		Expect(Message(n, "Composed")).To(And(ContainSubstring("Role app-extended/namespace-admin differs from what was sent"), ContainSubstring("changes rules[0].verbs[0]. ")))
 	})
 })

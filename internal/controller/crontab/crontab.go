@@ -150,7 +150,7 @@ func (r *run) parse(ctx context.Context) (engine.Outcome, error) {
 	switch {
 	case parsed.NeverFires():
 		return engine.Done().Because(ReasonNeverFires).Saying(fmt.Sprintf(
-			"%q never fires, because no day matches it; change spec.cronSpec, or start runs by hand", spec.CronSpec)), nil
+			"no day matches %q, so that it never fires; change spec.cronSpec, or start runs by hand", spec.CronSpec)), nil
 	case spec.Suspend:
 		return engine.Done().Because(ReasonSuspended).Saying("spec.suspend is true: only runs by hand are started"), nil
 	}
