@@ -131,7 +131,7 @@ var _ = Describe("A paused object", func() {
 		steps, end, kind := holding()
 		r := start(widgets(kind, engine.Config[*Widget]{}))
 		w := widget(func(w *Widget) { w.Annotations = map[string]string{names.AnnotationPaused: "true"} })
-		Eventually(conditions(w)).Should(ConsistOf(HavePrefix("Paused=True PausedByAnnotation: nothing is done")))
+		Eventually(conditions(w)).Should(ConsistOf(HavePrefix("Paused=True PausedByAnnotation: this object is not reconciled")))
 		Eventually(events(w)).Should(Equal([]string{"Normal PausedByAnnotation"}))
 		Expect(w.Finalizers).To(BeEmpty())
 		Patch(w, `{"spec":{"value":"new"}}`)

@@ -200,7 +200,7 @@ func TestMalformedOverrides(t *testing.T) {
 		{"a negative default", limits(v1alpha1.ContainerLimits{Default: amounts("cpu", "-1")}), "limitRange.default[cpu] is -1"},
 		{"a negative request", limits(v1alpha1.ContainerLimits{DefaultRequest: amounts("cpu", "-1")}), "limitRange.defaultRequest[cpu] is -1"},
 		{"a negative maximum", limits(v1alpha1.ContainerLimits{Max: amounts("memory", "-1Gi")}), "limitRange.max[memory] is -1Gi"},
-		{"an unknown resource in a default", limits(v1alpha1.ContainerLimits{Default: amounts("cpus", "1")}), "limitRange.default[cpus]: no such resource"},
+		{"an unknown resource in a default", limits(v1alpha1.ContainerLimits{Default: amounts("cpus", "1")}), "limitRange.default[cpus]: unknown resource"},
 		{
 			"a request above the limit", limits(v1alpha1.ContainerLimits{DefaultRequest: amounts("cpu", "2"), Default: amounts("cpu", "1")}),
 			"limitRange.defaultRequest[cpu] is 2, more than limitRange.default[cpu], 1",

@@ -223,7 +223,7 @@ var _ = Describe("While the webhook is away, an AcmeNamespace", Ordered, Continu
 			tier := tierObject("stg", v1alpha1.DeploymentTierSpec{Quota: amounts("cpus", "1")})
 			Create(tier)
 			Eventually(Ready(n)).Should(Equal("False TierInvalid"))
-			Expect(Message(n, "Admitted")).To(HavePrefix("the DeploymentTier stg is invalid: quota[cpus]: no such resource"))
+			Expect(Message(n, "Admitted")).To(HavePrefix("the DeploymentTier stg is invalid: quota[cpus]: unknown resource"))
 			Expect(n.Status.Phase).To(Equal(v1alpha1.PhaseCreated))
 			Expect(in("app-tier-bad", "stg", &corev1.ResourceQuota{}).Spec.Hard).To(holdAmounts("cpu", "50", "memory", "50Gi", "pods", "50"))
 			Change(tier, func(t *v1alpha1.DeploymentTier) { t.Spec.Quota = amounts("cpu", "1") })

@@ -159,7 +159,7 @@ var _ = Describe("The runs of a CronTab", Ordered, ContinueOnFailure, func() {
 		fault := op.Wire.Inject(testenv.Fault{Count: 1 << 20, Match: func(w testenv.Write) bool { return w.Method == http.MethodDelete && w.For(c.Namespace) }})
 		removeNow(c)
 		Eventually(Ready(c)).Should(Equal("False CannotStop"))
-		Expect(Message(c, "Ready")).To(ContainSubstring("tried again until 5m0s after the deletion"))
+		Expect(Message(c, "Ready")).To(ContainSubstring("retried until 5m0s after the deletion"))
 		Consistently(Reload).WithArguments(c).Should(Succeed(), "the finalizer stays while a Job cannot be stopped")
 		Expect(c.Finalizers).To(ContainElement("finalizer.batch.acme.com"))
 		Expect(fault.Tripped()).To(BeNumerically(">", 1))

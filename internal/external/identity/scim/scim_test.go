@@ -211,9 +211,9 @@ func TestCouldNotAsk(t *testing.T) {
 		{"nothing", http.StatusOK, "", "reading the answer"},
 		{"not a list", http.StatusOK, `{"id":"sam"}`, "not a SCIM list"},
 		{"null", http.StatusOK, `null`, "not a SCIM list"},
-		{"only counted", http.StatusOK, one, "does not return userName of 1"},
-		{"no name", http.StatusOK, `{"totalResults":1,"Resources":[{"id":"sam"}]}`, "does not return userName of 1"},
-		{"a name that is an object", http.StatusOK, `{"totalResults":1,"Resources":[{"userName":{"value":"sam"}}]}`, "does not return userName of 1"},
+		{"only counted", http.StatusOK, one, "userName is missing in 1 of them"},
+		{"no name", http.StatusOK, `{"totalResults":1,"Resources":[{"id":"sam"}]}`, "userName is missing in 1 of them"},
+		{"a name that is an object", http.StatusOK, `{"totalResults":1,"Resources":[{"userName":{"value":"sam"}}]}`, "userName is missing in 1 of them"},
 		{"a page of everybody", http.StatusOK, `{"totalResults":5,"Resources":[{"userName":"kim"}]}`, "ignores the filter"},
 		{"huge", http.StatusOK, `{"totalResults":1,"x":"` + strings.Repeat("x", 2<<20) + `"}`, "larger than"},
 	} {
