@@ -64,7 +64,7 @@ var _ = Describe("A finalizer", func() {
 		Expect(steps.Runs()).To(Equal(runs), "steps do not run during deletion")
 	})
 
-	It("of somebody else keeps an object that we are done with, and we do nothing more", func() {
+	It("of another controller keeps an object that is finalized, and nothing more is done", func() {
 		steps, end, kind := holding()
 		r := start(widgets(kind, engine.Config[*Widget]{}))
 		w := widget(func(w *Widget) { w.Finalizers = []string{theirs} })
@@ -89,7 +89,7 @@ var _ = Describe("A finalizer", func() {
 		Consistently(steps[0].Runs).Should(Equal(runs))
 	})
 
-	It("that cannot be set because somebody else was faster is set later, without a word", func() {
+	It("that cannot be set because another writer was faster is set later, without an event", func() {
 		_, _, kind := holding()
 		r := start(widgets(kind, engine.Config[*Widget]{}))
 		r.refuse(2, http.MethodPatch, "/widgets/w", http.StatusConflict, metav1.StatusReasonConflict)

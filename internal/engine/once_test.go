@@ -72,7 +72,7 @@ var _ = Describe("A child that is made once", func() {
 		Consistently(made.Load).Should(BeEquivalentTo(1))
 	})
 
-	It("is not taken from somebody else", func() {
+	It("is not taken from another owner", func() {
 		w := widget(func(w *Widget) { w.Spec.Value = "one" })
 		foreign := aJob(w.Namespace, "theirs")
 		Create(foreign)

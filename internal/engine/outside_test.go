@@ -51,7 +51,7 @@ func hangs(ctx context.Context) (any, error) {
 	return nil, ctx.Err()
 }
 
-// settled asks, and says what came.
+// settled calls Ask, and returns the result.
 func (o *outside) settled(uid string, generation int64, run func(context.Context) (any, error)) string {
 	got, answered := o.ask(about(uid), generation, client.ObjectKey{}, run)
 	synctest.Wait()

@@ -69,7 +69,7 @@ var _ = Describe("A child that admission overrules", func() {
 		Expect(r.Writing("APPLY resourcequotas")).To(HaveLen(2))
 	})
 
-	It("is sent again at once when something else is wanted, or somebody else has changed it", func() {
+	It("is sent again at once when the intent changes, or another writer has changed it", func() {
 		overrule(`[JSONPatch{op: "replace", path: "/spec/hard/pods", value: "7"}]`)
 		kind := composing(quota(w.Namespace, "q", "pods", "3"))
 		r := start(widgets(kind, cfg))

@@ -23,7 +23,7 @@ import (
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
-// taken makes a quota that somebody else has, with one limit.
+// taken creates a quota of another owner, with one limit.
 func taken(ns string, change func(*corev1.ResourceQuota)) *corev1.ResourceQuota {
 	GinkgoHelper()
 	q := &corev1.ResourceQuota{
@@ -88,7 +88,7 @@ var _ = Describe("Ownership", func() {
 		Entry("that the cache does not show", selectMarked, 2),
 	)
 
-	It("knows its own child that lost a mark while nobody looked", func() {
+	It("recognizes its own child that lost a mark while the operator was down", func() {
 		w := widget()
 		kind := composing(quota(w.Namespace, "q", "pods", "3"))
 		first := start(widgets(kind, cfg), selectMarked)
@@ -138,7 +138,7 @@ var _ = Describe("Ownership", func() {
 		Expect(q.OwnerReferences).To(BeEmpty())
 		Expect(q.Annotations).To(Equal(map[string]string{names.AnnotationOwner: "gadget/" + ns}))
 
-		By("an owner that comes back under its name")
+		By("an owner that is created again under its name")
 		Remove(first)
 		second := made(&Gadget{ObjectMeta: metav1.ObjectMeta{Name: ns}})
 		AwaitReady(second)

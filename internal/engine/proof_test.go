@@ -53,7 +53,7 @@ func settledRuns(runs func() int) (n int) {
 	return n
 }
 
-// untouched expects that nobody changes or deletes an object while the owner runs.
+// untouched expects that an object is neither changed nor deleted while the owner runs.
 func untouched(owner engine.Object, fakes ...client.Object) {
 	GinkgoHelper()
 	before := map[client.Object]string{}
@@ -72,7 +72,7 @@ func untouched(owner engine.Object, fakes ...client.Object) {
 }
 
 var _ = Describe("Proof", func() {
-	It("is nothing that stands in another namespace, which wakes nobody up either", func() {
+	It("is never in another namespace, and an object there requeues nothing", func() {
 		kind := composing()
 		r := start(widgets(kind, engine.Config[*Widget]{Owns: owned}))
 		w := widget()
@@ -358,7 +358,7 @@ var _ = Describe("A finalizer that was taken off", func() {
 		Consistently(r.Writes).Should(Equal([]string{"PATCH widgets/w"}))
 		Expect(steps.Runs()).To(Equal(runs + 1))
 
-		By("a finalizer of somebody else that comes and goes")
+		By("a finalizer of another controller that is added and removed")
 		Patch(w, `{"metadata":{"finalizers":["`+finalizer+`","`+theirs+`"]}}`)
 		Patch(w, `{"metadata":{"finalizers":["`+finalizer+`"]}}`)
 		Consistently(steps.Runs).Should(Equal(runs + 1))

@@ -64,7 +64,7 @@ var _ = Describe("Reports", func() {
 		Expect(Metric(timeToReady, "widget")-times).To(BeEquivalentTo(1), "ready for the first time, once")
 	})
 
-	It("tell what a step has to tell once the status that says so is written", func() {
+	It("run the functions of Told once the status is written", func() {
 		var runs, told atomic.Int32
 		kind := script[*Widget](func(s engine.Scope[*Widget]) []engine.Step {
 			return []engine.Step{{Condition: "First", Run: func(context.Context) (engine.Outcome, error) {
@@ -107,7 +107,7 @@ var _ = Describe("Reports", func() {
 		Expect(conditions(again)()).To(HaveLen(1))
 	})
 
-	It("count the objects, also those of a manager that started anew", func() {
+	It("count the objects, also those of a second manager", func() {
 		steps, kind := levers("First")
 		for range 2 {
 			r := start(widgets(kind, engine.Config[*Widget]{}))

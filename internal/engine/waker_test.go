@@ -31,7 +31,7 @@ var _ = Describe("A Waker", func() {
 		waker.Wake(ctx, client.ObjectKey{Namespace: w.Namespace, Name: "nobody"})
 	})
 
-	It("waits for nobody longer than its caller does", func(ctx context.Context) {
+	It("waits no longer than its caller does", func(ctx context.Context) {
 		ctx, cancel := context.WithCancel(ctx)
 		cancel()
 		engine.NewWaker().Wake(ctx, client.ObjectKey{Name: "w"})

@@ -120,7 +120,7 @@ func (w *world) ready(n *v1alpha1.AcmeNamespace) string {
 	return "none"
 }
 
-// freeAddress is one that nobody listens on.
+// freeAddress is one without a listener.
 func (w *world) freeAddress() string {
 	w.Helper()
 	l, err := new(net.ListenConfig).Listen(w.Context(), "tcp", "127.0.0.1:0")

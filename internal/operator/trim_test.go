@@ -114,7 +114,7 @@ func TestWorkloadsAreHeldWithoutTheirPods(t *testing.T) {
 		case *appsv1.Deployment:
 			got = o.Spec.Template
 			if !o.Spec.Paused || *o.Spec.Replicas != 2 || o.Generation != 3 || len(o.ManagedFields) != 1 {
-				t.Errorf("a Deployment lost what tells whether it rolls: %+v", o)
+				t.Errorf("a Deployment lost the state of its rollout: %+v", o)
 			}
 			if o.Annotations[names.AnnotationTemplate] != restart.Fingerprint(&template) {
 				t.Errorf("a Deployment lost what identifies its template: %v", o.Annotations)

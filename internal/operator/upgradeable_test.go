@@ -23,7 +23,7 @@ import (
 )
 
 // olmCondition is the condition of a real OperatorCondition, as operator-lib reads and writes it in a pod. Before the first
-// write somebody else changes the object, so that the write conflicts.
+// write another writer changes the object, so that the write conflicts.
 type olmCondition struct {
 	client client.Client
 	key    client.ObjectKey

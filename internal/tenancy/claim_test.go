@@ -105,9 +105,9 @@ func TestClaim(t *testing.T) {
 			[]*v1alpha1.AcmeNamespace{asking("older", 0, adopting)},
 			"",
 		},
-		{"it exists and nobody owns it", me, existing(), false, nil, "nobody"},
-		{"adopt takes what nobody owns", asking("me", 10, adopting), existing(), false, nil, ""},
-		{"who released it may come back", me, existing(released, "me"), false, nil, ""},
+		{"it exists without an owner", me, existing(), false, nil, "nobody"},
+		{"adopt adopts what has no owner", asking("me", 10, adopting), existing(), false, nil, ""},
+		{"its last owner may reclaim it", me, existing(released, "me"), false, nil, ""},
 		{"what another one released is not free", me, existing(released, "other"), false, nil, "nobody"},
 		{"adopt takes what another one released", asking("me", 10, adopting), existing(released, "other"), false, nil, ""},
 		{
@@ -115,8 +115,8 @@ func TestClaim(t *testing.T) {
 			[]*v1alpha1.AcmeNamespace{asking("other", 20)},
 			"other",
 		},
-		{"a mark of one that asks for it no more is stale, but the Namespace exists", me, existing(owner, "acmenamespace/gone"), false, nil, "nobody"},
-		{"adopt takes over a stale mark", asking("me", 10, adopting), existing(owner, "acmenamespace/gone"), false, nil, ""},
+		{"the mark of one that no longer requests it is stale, but the Namespace exists", me, existing(owner, "acmenamespace/gone"), false, nil, "nobody"},
+		{"adopt replaces a stale mark", asking("me", 10, adopting), existing(owner, "acmenamespace/gone"), false, nil, ""},
 		{
 			"a mark of another kind is nobody's", me, existing(owner, "webapp/other"), false,
 			[]*v1alpha1.AcmeNamespace{asking("other", 20)},

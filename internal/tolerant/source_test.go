@@ -32,7 +32,7 @@ func scheme(t *testing.T) *runtime.Scheme {
 	return s
 }
 
-// told is what an informer is told.
+// told is an event as an informer receives it.
 type told struct {
 	Type                        watch.EventType
 	Name, Version, Image, Marks string
@@ -96,7 +96,7 @@ func TestNothingIsLeftOfAWatchThatIsStopped(t *testing.T) {
 		w.Stop()
 		w.Stop()
 		if !below.IsStopped() {
-			t.Error("the watch below goes on")
+			t.Error("the underlying watch continues")
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -134,9 +134,9 @@ func TestWebhooks(t *testing.T) {
 	for _, tc := range []struct{ reason, kind, object, old, wants string }{
 		{"what can be decoded", "CronTab", good, good, "asked"},
 		{"a creation", "CronTab", good, "", "asked"},
-		{"a kind of somebody else", "Other", bad, bad, "asked"},
+		{"a foreign kind", "Other", bad, bad, "asked"},
 		{"what cannot be decoded", "CronTab", bad, "", "1e-100000000"},
-		{"what is mended", "CronTab", good, bad, "1e-100000000"},
+		{"what is corrected", "CronTab", good, bad, "1e-100000000"},
 		{"a deletion", "CronTab", "", bad, "1e-100000000"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {

@@ -132,7 +132,7 @@ func TestValidateAcmeNamespace(t *testing.T) {
 		{"star in the middle", protected("team-*-x"), refused("team-*-x")},
 		{"star at the beginning", protected("*-system"), refused("*-system")},
 		{"two stars", protected("team**"), refused("team**")},
-		{"star alone would refuse every name", protected("*"), refused("*")},
+		{"star alone would reject every name", protected("*"), refused("*")},
 		{"upper case", protected("Team"), refused("Team")},
 		{"ends with a hyphen", protected("team-"), refused("team-")},
 		{"beginning of no name", protected("-team*"), refused("-team*")},

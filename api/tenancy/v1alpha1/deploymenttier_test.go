@@ -40,7 +40,7 @@ func TestTierName(t *testing.T) {
 	for _, name := range []string{"qa", "production", "dev-2"} {
 		got := schematest.Create(t, tier(name))
 		if len(got) != 1 || !strings.HasSuffix(got[0], noTier) {
-			t.Errorf("the name %s is refused with %q", name, got)
+			t.Errorf("the name %s is rejected with %q", name, got)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func tierObject(name string, spec v1alpha1.DeploymentTierSpec) *v1alpha1.Deploym
 }
 
 // Without webhooks, whatever the schema lets pass reaches the loop.
-var _ = Describe("While the webhook is away, an AcmeNamespace", Ordered, ContinueOnFailure, func() {
+var _ = Describe("While the webhook is down, an AcmeNamespace", Ordered, ContinueOnFailure, func() {
 	var (
 		op   *testenv.Operator
 		told = &ledger{}
@@ -73,7 +73,7 @@ var _ = Describe("While the webhook is away, an AcmeNamespace", Ordered, Continu
 	})
 
 	Describe("for a namespace that exists", func() {
-		It("leaves it alone, until it is told to adopt it or the namespace goes", func() {
+		It("leaves it alone, until spec.adopt is true or the namespace is gone", func() {
 			ns := bareNamespace("app-existing")
 			Create(ns)
 			n := team("existing")
@@ -92,7 +92,7 @@ var _ = Describe("While the webhook is away, an AcmeNamespace", Ordered, Continu
 			Expect(namespaceOf(n).Labels).To(And(HaveKeyWithValue("theirs", "yes"), HaveKeyWithValue("admin", "sam")))
 		})
 
-		It("takes over with the namespace what bears the names of the guardrails", func() {
+		It("adopts with the namespace what has the names of the guardrails", func() {
 			Create(bareNamespace("app-furnished"))
 			for _, o := range []client.Object{
 				&corev1.LimitRange{
@@ -121,7 +121,7 @@ var _ = Describe("While the webhook is away, an AcmeNamespace", Ordered, Continu
 		})
 	})
 
-	Describe("that asks for the namespace of another", func() {
+	Describe("that requests the namespace of another", func() {
 		It("is blocked, and its end never touches the other's namespace", func() {
 			winner := created(team("winner"))
 			ns := namespaceOf(winner)
@@ -145,7 +145,7 @@ var _ = Describe("While the webhook is away, an AcmeNamespace", Ordered, Continu
 			AwaitReady(winner)
 		})
 
-		It("gets it at once when what was in its way is gone: the other, or a namespace of nobody", func() {
+		It("gets it at once when the obstacle is gone: the other, or a namespace without an owner", func() {
 			first, nobodys := created(team("first")), bareNamespace("app-freed")
 			Create(nobodys)
 			second, freed := team("second", inNamespace("app-first")), team("freed")
@@ -162,7 +162,7 @@ var _ = Describe("While the webhook is away, an AcmeNamespace", Ordered, Continu
 			Expect(namespaceOf(second).Labels).To(HaveKeyWithValue(labelOwnerUID, string(second.UID)))
 		})
 
-		It("has it when it came first, whoever the loop sees first", func() {
+		It("has it when it was created first, whatever the controller sees first", func() {
 			op.Stop()
 			older, younger := team("z-older", inNamespace("app-race")), team("a-younger", inNamespace("app-race"))
 			Create(older)
@@ -249,7 +249,7 @@ func policy(n *v1alpha1.AcmeNamespace) client.Object {
 	return u
 }
 
-// withoutRules stores an object that the schema refuses now: as one of an earlier version would be.
+// withoutRules stores an object that the schema now rejects, like one of an earlier version.
 func withoutRules(crdName string, o client.Object) {
 	GinkgoHelper()
 	s := operator.Scheme()

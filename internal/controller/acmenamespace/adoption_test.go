@@ -72,7 +72,7 @@ var _ = Describe("What an AcmeNamespace finds and leaves alone", Ordered, Contin
 		Eventually(EventsOf(n)).Should(ContainElement(`Warning Adopted: the adopted Namespace "app-found" contains 5 objects and labels that guardrails do not cover; ` +
 			"they were left alone, review them: " + items))
 
-		By("the namespace being made anew")
+		By("the namespace being created again")
 		Remove(ns)
 		Eventually(func(g Gomega) {
 			now := &corev1.Namespace{}
@@ -159,7 +159,7 @@ var _ = Describe("What an AcmeNamespace finds and leaves alone", Ordered, Contin
 		AwaitReady(n)
 		Expect(n.Status.FormerAdministrators.Items[0]).To(HavePrefix(`RoleBinding "hers"`))
 
-		By("a group that joins them: nobody is former")
+		By("a group that joins them: none is former")
 		Change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.AdminGroups = append(n.Spec.AdminGroups, "more") })
 		AwaitReady(n)
 		Expect(n.Status.Administrators).To(Equal([]string{"User lee", "Group ops", "Group more"}))

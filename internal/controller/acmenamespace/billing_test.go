@@ -53,7 +53,7 @@ var _ = Describe("Billing", Ordered, ContinueOnFailure, func() {
 		op = StartOperator(Configured("acmeNamespace: {billing: {retryMax: 1s}}"), func(o *operator.Options) { o.Ledger = told })
 	})
 
-	It("is told everything, while the namespace is still ours", func() {
+	It("gets a complete report, while the namespace is still owned", func() {
 		n := created(team("bill-first", retained))
 		seen, deleted := bareNamespace("app-bill-first"), team("bill-first")
 		// A race that is lost later has it told again; what counts is the first time.
@@ -86,7 +86,7 @@ var _ = Describe("Billing", Ordered, ContinueOnFailure, func() {
 		Expect(releases[0].ID).To(BeEquivalentTo(n.UID))
 	})
 
-	It("is told of a namespace that somebody deleted before", func() {
+	It("gets the report of a namespace that a user deleted before", func() {
 		n := created(team("bill-gone"))
 		op.Stop()
 		Remove(namespaceOf(n))
@@ -145,7 +145,7 @@ var _ = Describe("Billing", Ordered, ContinueOnFailure, func() {
 	})
 })
 
-// receiver is a billing system that answers as it is told.
+// receiver is a billing system with configurable answers.
 type receiver struct {
 	mu     sync.Mutex
 	code   int
@@ -252,7 +252,7 @@ var _ = Describe("Billing by CloudEvents", Ordered, ContinueOnFailure, func() {
 })
 
 var _ = Describe("Billing by CloudEvents over TLS", Ordered, ContinueOnFailure, func() {
-	It("is not told without trust, and is told once its authority is given", func() {
+	It("gets no report without trust, and gets it once its authority is configured", func() {
 		r := &receiver{code: http.StatusAccepted}
 		server := httptest.NewUnstartedServer(r)
 		server.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that hang up

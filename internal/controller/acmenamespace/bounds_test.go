@@ -145,7 +145,7 @@ var _ = Describe("A tier bounds", Ordered, ContinueOnFailure, func() {
 		}
 	})
 
-	It("says which pods violate a stricter tier, stops none of them, and no longer says so once they are gone", func() {
+	It("reports the pods that violate a stricter tier until they are gone, and stops none of them", func() {
 		n := created(team("bounds-stricter"))
 		ns := n.Spec.NamespaceName
 		enforced(ns, "dev", "pods", "count/pods")
@@ -165,7 +165,7 @@ var _ = Describe("A tier bounds", Ordered, ContinueOnFailure, func() {
 		Expect(Message(n, "Composed")).To(HaveSuffix("with the Pod Security level restricted, which all pods meet"))
 	})
 
-	It("says what uses more than a smaller quota allows", func() {
+	It("reports what uses more than a smaller quota allows", func() {
 		n := created(team("bounds-smaller"))
 		enforced(n.Spec.NamespaceName, "dev", "pods", "count/pods")
 		Create(pod(n.Spec.NamespaceName, "one"))

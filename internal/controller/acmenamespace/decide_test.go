@@ -39,7 +39,7 @@ func TestCritical(t *testing.T) {
 			t.Errorf("%s: critical because of %q, want %t", test.reason, why, test.want)
 		}
 		if test.want && !since.Equal(told.Time) {
-			t.Errorf("%s: since %s, want since billing was told", test.reason, since)
+			t.Errorf("%s: since %s, want since the report to billing", test.reason, since)
 		}
 	}
 }

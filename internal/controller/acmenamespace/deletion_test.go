@@ -96,7 +96,7 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 		}
 	})
 
-	It("deletes no namespace that was there before it, until it is told to", func() {
+	It("deletes no namespace that existed before it, unless its policy is Delete", func() {
 		staysAfter := func(n *v1alpha1.AcmeNamespace, ns *corev1.Namespace) {
 			GinkgoHelper()
 			Expect(n.Spec.DeletionPolicy).To(BeEmpty())
@@ -119,7 +119,7 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 		By("one that adopts it")
 		staysAfter(created(team("end-finder", adopting, inNamespace(ns.Name))), ns)
 
-		By("one that is told to delete it")
+		By("one with the policy Delete")
 		last := created(team("end-last", adopting, inNamespace(ns.Name)))
 		Change(last, func(n *v1alpha1.AcmeNamespace) { n.Spec.DeletionPolicy = v1alpha1.DeletionDelete })
 		Remove(last)
@@ -148,7 +148,7 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 		Consistently(quotas).WithArguments(ns).Should(ConsistOf("stg", "theirs"))
 	})
 
-	It("lets nobody else have a retained namespace without being told to adopt it", func() {
+	It("lets no other AcmeNamespace have a retained namespace without spec.adopt", func() {
 		n := created(team("end-other", retained))
 		ns := namespaceOf(n)
 		Remove(n)
@@ -181,7 +181,7 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 		}).Should(Succeed())
 	})
 
-	It("keeps a Retain that was on record when the tier changes, also while the webhook is away", func() {
+	It("keeps a Retain that was on record when the tier changes, also while the webhook is down", func() {
 		n := created(team("end-demoted", prod))
 		Expect(n.Status.DeletionPolicy).To(Equal(v1alpha1.DeletionRetain))
 		Expect(n.Spec.DeletionPolicy).To(BeEmpty(), "there is no webhook to write it down")
@@ -198,7 +198,7 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 		}).Should(Succeed())
 	})
 
-	It("says what keeps the namespace, and holds up nobody else", func() {
+	It("reports what keeps the namespace, and blocks no other object", func() {
 		n := created(team("end-stuck"))
 		stuck := Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 			Namespace: n.Spec.NamespaceName, Name: "stuck", Finalizers: []string{"tenant.example.com/stuck"},
@@ -227,7 +227,7 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 		AwaitReady(next)
 	})
 
-	It("says what keeps the namespace when that is a finalizer of its own", func() {
+	It("reports what keeps the namespace when that is a finalizer of its own", func() {
 		n := created(team("end-held"))
 		ns := namespaceOf(n)
 		Patch(ns, `{"metadata":{"finalizers":["tenant.example.com/hold"]}}`)
@@ -303,13 +303,13 @@ var _ = Describe("The loss of the CustomResourceDefinition", Ordered, ContinueOn
 			}
 		}
 
-		By("an AcmeNamespace that comes back with another tier: the quota of the former one goes")
+		By("an AcmeNamespace that is created again with another tier: the quota of the former one is deleted")
 		again := team(promoted.Name, func(s *v1alpha1.AcmeNamespaceSpec) { s.DeploymentTier = "prod" })
 		created(again)
 		Eventually(quotas).WithArguments(again.Spec.NamespaceName).Should(ConsistOf("prod"))
 	})
 
-	It("with the operator running is the end of each AcmeNamespace: what is to be retained stays, and comes back", func() {
+	It("with the operator running is the end of each AcmeNamespace: what is to be retained remains, and is reclaimed", func() {
 		keep, lose := created(team("crd-live-keep", retained)), created(team("crd-live-delete"))
 		ns, lost := namespaceOf(keep), namespaceOf(lose)
 		Expect(envtest.UninstallCRDs(Plane.Config, crds())).To(Succeed())

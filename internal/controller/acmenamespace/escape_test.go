@@ -168,7 +168,7 @@ var _ = Describe("The administrator of a namespace", Ordered, ContinueOnFailure,
 		})
 
 		It("its own Role and RoleBinding, although it may write others", func() {
-			const guarded = "is a guardrail of an AcmeNamespace; ask whoever may change AcmeNamespaces to change it there"
+			const guarded = "is a guardrail of an AcmeNamespace; ask a user who may change AcmeNamespaces to change it there"
 			for _, o := range []client.Object{in(own, "namespace-admin", &rbacv1.Role{}), in(own, "namespace-admin", &rbacv1.RoleBinding{})} {
 				Expect(patch(sam, o, `{"metadata":{"annotations":{"x":"y"}}}`)).To(forbidden(guarded))
 				Expect(patch(sam, o, `{"metadata":{"labels":{"platform.acme.com/owner-uid":null}}}`)).To(forbidden(guarded))
@@ -234,7 +234,7 @@ var _ = Describe("The administrator of a namespace", Ordered, ContinueOnFailure,
 			Entry("endpoints", allow("", "endpoints", "create")),
 		)
 
-		It("by being somebody else", func() {
+		It("by impersonation", func() {
 			config, err := Plane.User("sam", "system:authenticated")
 			Expect(err).NotTo(HaveOccurred())
 			for _, as := range []rest.ImpersonationConfig{

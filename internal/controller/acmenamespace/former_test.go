@@ -50,7 +50,7 @@ func TestFormerOwner(t *testing.T) {
 		quotas []corev1.ResourceQuota
 		want   *unreported
 	}{
-		{"nobody's", marked("", "", nil, nil), nil, nil},
+		{"without an owner", marked("", "", nil, nil), nil, nil},
 		{"released by a finalizer: it has no mark", marked("", "", nil, map[string]string{"tenancy.acme.com/released-by": "other"}), nil, nil},
 		{"mine", marked("me", "mine", nil, nil), nil, nil},
 		{"mine, and its label was taken off", marked("", "mine", nil, nil), nil, nil},

@@ -154,7 +154,7 @@ var _ = Describe("With a directory and webhooks, the administrator", Ordered, Co
 		Entry("without being asked for when it is a service account", "known-robot", "system:serviceaccount:ci:deployer"),
 	)
 
-	It("is refused at once when the directory does not know the user", func() {
+	It("is rejected at once when the directory does not know the user", func() {
 		n := team("unknown", asked("nobody"))
 		err := Admin.Create(ctx, n)
 		Expect(apierrors.IsInvalid(err)).To(BeTrue(), "%v", err)
@@ -163,13 +163,13 @@ var _ = Describe("With a directory and webhooks, the administrator", Ordered, Co
 		Expect(Gone(n)()).To(Succeed())
 	})
 
-	It("cannot be changed to somebody unknown", func() {
+	It("cannot be changed to an unknown user", func() {
 		n := created(team("unknown-later"))
 		patch := client.RawPatch(client.Merge.Type(), []byte(`{"spec":{"adminUsername":"nobody"}}`))
 		Expect(Admin.Patch(ctx, n, patch)).To(MatchError(ContainSubstring(`adminUsername "nobody" is not known`)))
 	})
 
-	It("is taken with a warning while the directory is down, and asked for again when it is back", func() {
+	It("is admitted with a warning while the directory is down, and verified when it is up again", func() {
 		d.line.cut()
 		n := team("unasked")
 		Create(n)

@@ -234,7 +234,7 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 		Eventually(Gone(n)).Should(Succeed())
 	})
 
-	It("says so while its namespace is going away, and has it made anew", func() {
+	It("reports that its namespace is being deleted, and creates it again", func() {
 		n := created(team("deleted"))
 		old := namespaceOf(n)
 		Remove(old)
@@ -247,7 +247,7 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 		bindingOf(n)
 	})
 
-	Describe("whose children somebody changes", func() {
+	Describe("whose children are changed", func() {
 		var n *v1alpha1.AcmeNamespace
 		BeforeAll(func() { n = created(team("drift", func(s *v1alpha1.AcmeNamespaceSpec) { s.DeploymentTier = "stg" })) })
 
@@ -292,7 +292,7 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 			}(),
 		)
 
-		DescribeTable("makes anew", func(o client.Object, name string) {
+		DescribeTable("creates again", func(o client.Object, name string) {
 			o.SetName(name)
 			o.SetNamespace("app-drift")
 			Expect(Reload(o)).To(Succeed())
@@ -318,7 +318,7 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 				RoleRef:    rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "cluster-admin"},
 				Subjects:   []rbacv1.Subject{{APIGroup: "rbac.authorization.k8s.io", Kind: "User", Name: "mallory"}},
 			}
-			// The operator makes its own anew at once: this is who is faster.
+			// The operator creates it again at once: this is the race.
 			Eventually(func(g Gomega) {
 				_ = Admin.Delete(ctx, rb.DeepCopy())
 				foreign.ResourceVersion = ""

@@ -108,7 +108,7 @@ var _ = Describe("An AcmeNamespace that has lost its finalizer", Ordered, Contin
 		}
 		Expect(told.Of(n)()).To(BeEmpty(), "nobody has taken its namespace")
 
-		By("another one that takes over what it has left: billing is told of its end")
+		By("another one that adopts what it has left: its release is reported to billing")
 		heir := created(team("lost-heir", adopting, inNamespace(ns.Name)))
 		Expect(namespaceOf(heir).UID).To(Equal(ns.UID))
 		Eventually(told.Of(n)).ShouldNot(BeEmpty())
@@ -127,7 +127,7 @@ var _ = Describe("An AcmeNamespace that has lost its finalizer", Ordered, Contin
 		Expect(ids(told.Of(n)())).To(ConsistOf(string(n.UID), string(again.UID)))
 	})
 
-	It("and comes back for the same namespace, has it again; billing is told of the former one", func() {
+	It("and is created again for the same namespace, has it again; the release of the former one is reported", func() {
 		n, ns := lost("lost-same")
 		again := team("lost-same")
 		Create(again)
@@ -215,7 +215,7 @@ var _ = Describe("An AcmeNamespace that has lost its finalizer", Ordered, Contin
 		Expect(told.Of(victim)()).To(BeEmpty())
 	})
 
-	It("is dropped from the record when nobody is to be told", func() {
+	It("is dropped from the record when no billing is configured", func() {
 		told.answer(errBilling)
 		DeferCleanup(func() { told.answer(nil) })
 		_, ns := lost("lost-skip")

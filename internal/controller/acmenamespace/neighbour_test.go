@@ -38,7 +38,7 @@ var _ = Describe("Tenants", Ordered, ContinueOnFailure, func() {
 		return o
 	}
 
-	DescribeTable("who forge marks in a namespace of theirs harm nobody and lose nothing", func(name string, with func(*v1alpha1.AcmeNamespaceSpec)) {
+	DescribeTable("who forge marks in their own namespace harm no other and lose nothing", func(name string, with func(*v1alpha1.AcmeNamespaceSpec)) {
 		theirs := Namespace()
 		n := created(team(name, with))
 		var traps []client.Object

@@ -28,7 +28,7 @@ type abyss struct {
 
 func newAbyss() *abyss { return &abyss{open: make(chan struct{})} }
 
-// fall waits until the outside answers or the asker gives up.
+// fall waits until the outside answers or the caller gives up.
 func (a *abyss) fall(ctx context.Context) error {
 	a.count(1, 0)
 	defer a.count(-1, 1)
@@ -104,7 +104,7 @@ var _ = Describe("While the outside takes questions and answers none", Ordered, 
 		}
 	})
 
-	It("the identity provider holds up nothing but those whom it is asked for", func() {
+	It("the identity provider blocks nothing but the objects that it is queried for", func() {
 		hanging := newAbyss()
 		StartOperator(Configured(twoWorkers), func(o *operator.Options) { o.Directory = hanging })
 		var coming []*v1alpha1.AcmeNamespace

@@ -92,7 +92,7 @@ func TestMayReuseAnswer(t *testing.T) {
 		})
 	}
 	if verified(&v1alpha1.AcmeNamespace{}) {
-		t.Error("nobody has said anything")
+		t.Error("there was no answer")
 	}
 }
 

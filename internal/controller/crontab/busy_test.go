@@ -35,7 +35,7 @@ func lastRequest(c *v1alpha1.CronTab) func() v1alpha1.RunNow {
 	}
 }
 
-// ask asks for a run by hand, and waits until that is recorded.
+// ask requests a run by hand, and waits until that is recorded.
 func ask(c *v1alpha1.CronTab, request string) {
 	GinkgoHelper()
 	Annotate(c, runNow, request)
@@ -138,7 +138,7 @@ var _ = Describe("A CronTab that is busy", Ordered, ContinueOnFailure, func() {
 		Eventually(Gone(c)).Should(Succeed())
 	})
 
-	It("lets the schedule go on when the name for a run by hand is taken", func() {
+	It("continues the schedule when the name for a run by hand is taken", func() {
 		c := created(cronTab())
 		ask(c, "one")
 		Eventually(runs(c)).Should(HaveLen(1))
@@ -199,7 +199,7 @@ var _ = Describe("A CronTab that is busy", Ordered, ContinueOnFailure, func() {
 		Eventually(lastRequest(c)).Should(HaveField("Job", Not(BeEmpty())))
 	})
 
-	It("reports a run once that failed while the operator was away, also when its start was never recorded", func() {
+	It("reports a run once that failed while the operator was down, also when its start was never recorded", func() {
 		c := created(cronTab(with(v1alpha1.ConcurrencyAllow)))
 		fault := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool {
 			return w.For(c.Namespace) && strings.HasSuffix(w.Path, "/status")

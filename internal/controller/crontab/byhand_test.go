@@ -60,7 +60,7 @@ func TestByHand(t *testing.T) {
 		{"all at once when the policy becomes Allow", both(waiting("one", "two"), policy(allow)), []string{"t-x"}, "start " + one + ", start " + two + ", until 12:10:00"},
 		{"ten wait", waiting(ten...), []string{"t-x"}, strings.Join(ten, " waits, ") + " waits, until 12:10:00"},
 		{"an eleventh does not", both(asked("11"), waiting(ten...)), []string{"t-x"}, strings.Join(ten, " waits, ") + " waits, 11 dropped, until 12:10:00"},
-		{"one that was dropped is not asked anew", both(asked("one"), func(c *v1alpha1.CronTab) {
+		{"one that was dropped is not new again", both(asked("one"), func(c *v1alpha1.CronTab) {
 			c.Status.RunNow = &v1alpha1.RunNow{Request: "one", Dropped: "so"}
 		}), nil, "until 12:10:00"},
 
@@ -76,7 +76,7 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-// TestTakenName has a Job of somebody else where that of a request would be.
+// TestTakenName has a Job of another owner with the name of a request's Job.
 func TestTakenName(t *testing.T) {
 	two := jobOfRequest("t", "two")
 	for _, tc := range []struct {
@@ -84,7 +84,7 @@ func TestTakenName(t *testing.T) {
 		change      change
 		want        string
 	}{
-		{"the schedule goes on", "12:20:00", asked("one"), "start 1220, one dropped, until 12:20:00"},
+		{"the schedule continues", "12:20:00", asked("one"), "start 1220, one dropped, until 12:20:00"},
 		{"so does the next request", "12:15:00", waiting("one", "two"), "start " + two + ", one dropped, until 12:10:00"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestRecordRequests(t *testing.T) {
 		{"the last one starts", waiting("one"), decision{starts: []start{{job: one, request: "one"}}}, nil, "last one by who asked for one, " + one},
 		{"what 0.1.0 let wait", recorded("one", ""), decision{waiting: []string{"one", "new"}}, fresh, "one by; new by sam; last new by sam"},
 		{"a start by the schedule", recorded("one", one), decision{starts: []start{{job: "t-202703011210"}}}, nil, "last one by, " + one},
-		{"somebody emptied the record", func(*v1alpha1.CronTab) {}, decision{waiting: []string{"x"}}, nil, "x by"},
+		{"the record was emptied", func(*v1alpha1.CronTab) {}, decision{waiting: []string{"x"}}, nil, "x by"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			status := newScene(t, "12:15:00", "12:10:00", tc.change).tab.Status

@@ -28,7 +28,7 @@ var _ = Describe("The metrics", Ordered, func() {
 	BeforeAll(func() { op = startOperator() })
 	BeforeEach(func() { now.SetTime(time.Now()) })
 
-	It("tell how late runs start, and how many go on", func() {
+	It("show how late runs start, and how many are in progress", func() {
 		c := created(cronTab())
 		started, active := Metric(delays), Metric(going)
 		name := come(c)

@@ -19,7 +19,8 @@ import (
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
-// copyOf is a Job as it is, under another name or in another namespace, as "kubectl get -o yaml" and "create" make it.
+// copyOf returns a copy of a Job, under another name or in another namespace, as "kubectl get -o yaml" and
+// "create" make it.
 func copyOf(j *batchv1.Job, namespace, name string) *batchv1.Job {
 	c := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
 		Namespace: namespace, Name: name, Labels: j.Labels, Annotations: j.Annotations, OwnerReferences: j.OwnerReferences,

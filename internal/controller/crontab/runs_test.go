@@ -46,7 +46,7 @@ var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
 		Expect(c.Status.Selector).To(Equal("batch.acme.com/crontab=my-new-cron-object"))
 	})
 
-	It("makes one Job for a slot, and tells of it", func() {
+	It("creates one Job for a slot, and reports it", func() {
 		c := created(cronTab(func(c *v1alpha1.CronTab) { c.Spec.Replicas = 3 }))
 		slot := c.Status.NextRuns[0]
 		now.SetTime(slot.Add(-time.Second))
@@ -92,7 +92,7 @@ var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
 		Expect(at.Time).To(BeTemporally("<", slot.Add(20*time.Second)), "however busy the machine is")
 	})
 
-	DescribeTable("meets a slot while a run goes on, with the policy", func(p v1alpha1.ConcurrencyPolicy, check func(c *v1alpha1.CronTab, first, second string)) {
+	DescribeTable("has a slot while a run is in progress, with the policy", func(p v1alpha1.ConcurrencyPolicy, check func(c *v1alpha1.CronTab, first, second string)) {
 		c := created(cronTab(with(p)))
 		first := come(c)
 		second := come(c)
@@ -126,7 +126,7 @@ var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
 		}),
 	)
 
-	DescribeTable("whose three slots came while the operator was away runs, with the policy", func(missed v1alpha1.MissedRuns, started, waiting, lost int) {
+	DescribeTable("whose three slots arrived while the operator was down runs, with the policy", func(missed v1alpha1.MissedRuns, started, waiting, lost int) {
 		c := created(cronTab(func(c *v1alpha1.CronTab) { c.Spec.MissedRuns = missed }))
 		op.Stop()
 		now.SetTime(c.Status.NextRuns[2].Add(5 * time.Minute))
@@ -272,7 +272,7 @@ var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
 		AwaitReady(c)
 	})
 
-	It("goes on when somebody deletes a run", func() {
+	It("continues when a user deletes a run", func() {
 		c := created(cronTab(with(v1alpha1.ConcurrencyQueue)))
 		first := come(c)
 		second := come(c)

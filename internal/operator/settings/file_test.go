@@ -177,7 +177,7 @@ func TestFileEventNeedsANamespace(t *testing.T) {
 	})
 }
 
-// The API server refuses a longer note, and one that is cut within a character.
+// The API server rejects a longer note, and one that is cut within a character.
 func TestNoteFits(t *testing.T) {
 	for length := range 8 {
 		got := note(errors.New(strings.Repeat("x", length) + strings.Repeat("é", maxNote)))

@@ -76,7 +76,7 @@ func startReplicaAfter(ctx context.Context, namespace string, happens func()) *r
 	return r
 }
 
-// newFollower returns a manager whose lease somebody else holds, so that it does not become the leader.
+// newFollower returns a manager whose lease is held by another one, so that it does not become the leader.
 func newFollower(ctx context.Context, namespace string) ctrl.Manager {
 	const lease = "operator"
 	holder, seconds, now := "somebody-else", int32(3600), metav1.NowMicro()

@@ -21,7 +21,7 @@ import (
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
-// refused wants the webhook's refusal, which names the field and says why.
+// refused expects that the webhook rejects an object, with the field and the reason.
 func refused(field, why string) gomegatypes.GomegaMatcher {
 	return And(
 		WithTransform(apierrors.IsInvalid, BeTrue()),
@@ -71,7 +71,7 @@ var _ = Describe("What cannot be had", func() {
 			To(refused("spec.namespaceName", `namespaceName "app-existing" belongs to the AcmeNamespace existing; choose another name`))
 	})
 
-	It("is a name that another one asks for, within the same second", func() {
+	It("is a name that another one requests, within the same second", func() {
 		fault := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.For("app-same") }})
 		defer fault.Heal()
 		Create(team("z-same", inNamespace("app-same")))
@@ -112,7 +112,7 @@ var _ = Describe("What cannot be had", func() {
 			"the DeploymentTier stg is invalid: limitRange.defaultRequest[cpu] is 2, more than limitRange.default[cpu], 1"))
 	})
 
-	It("is an administrator whom nobody knows, at the start and later", func() {
+	It("is an administrator that the provider does not know, at the start and later", func() {
 		const why = `adminUsername "nobody" is not known to the identity provider; set the name exactly as the provider spells it`
 		nobody := func(s *v1alpha1.AcmeNamespaceSpec) { s.AdminUsername = "nobody" }
 		Expect(Admin.Create(ctx, team("admin", nobody))).To(refused("spec.adminUsername", why))
@@ -266,7 +266,7 @@ var _ = Describe("A dry run", func() {
 })
 
 var _ = Describe("The name of a retained namespace", func() {
-	It("is free for the one who left it, and for nobody else", func() {
+	It("is free for its last owner, and for no other", func() {
 		n := created(team("returning", ending(v1alpha1.DeletionRetain)))
 		Remove(n)
 		Eventually(Gone(n)).Should(Succeed())
@@ -276,7 +276,7 @@ var _ = Describe("The name of a retained namespace", func() {
 	})
 })
 
-var _ = Describe("While the webhook is away", Serial, func() {
+var _ = Describe("While the webhook is down", Serial, func() {
 	It("everything is admitted, and the loop gives the answer later", func() {
 		op.Stop()
 		n := team("away", inNamespace("monitoring"))
