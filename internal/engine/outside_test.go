@@ -88,7 +88,7 @@ func TestAQuestionIsAskedOnceAndItsAnswerKept(t *testing.T) {
 			t.Errorf("asked %d times, woken %d times", asked.Load(), woken.Load())
 		}
 		expect(t, "collected late", o.settled("u", 1, slowly), "yes")
-		expect(t, "stands while it is asked anew, once it is collected", o.settled("u", 1, slowly), "yes")
+		expect(t, "stands while the call is repeated, once it is collected", o.settled("u", 1, slowly), "yes")
 		pass(2 * time.Second)
 		if asked.Load() != 2 || woken.Load() != 2 {
 			t.Errorf("asked %d times, woken %d times", asked.Load(), woken.Load())

@@ -346,7 +346,7 @@ var _ = Describe("What holds data", func() {
 })
 
 var _ = Describe("A finalizer that was taken off", func() {
-	It("is put back at once, and that wakes nobody up", func() {
+	It("is restored at once, and that requeues nothing", func() {
 		steps, _, kind := holding()
 		r := start(widgets(kind, engine.Config[*Widget]{}))
 		w := widget()

@@ -90,7 +90,7 @@ var _ = Describe("Steps", func() {
 		Entry("uncertain", engine.Uncertain(50*time.Millisecond, "Mute", "no answer"), "True Ready"),
 	)
 
-	It("that are uncertain let the rest go on, and the last word is Ready's", func() {
+	It("that are uncertain let the rest continue, and Ready follows the last", func() {
 		steps, kind := levers("First", "Second", "Third")
 		steps[0].set(engine.Uncertain(time.Hour, "Mute", "no answer"), nil)
 		start(widgets(kind, engine.Config[*Widget]{}))

@@ -262,7 +262,7 @@ func rejects(t *testing.T, w *world) {
 	})
 	n := team("during")
 	w.must(w.admin.Create(t.Context(), n))
-	w.eventually("it goes on as before", func() bool { return w.ready(n) == "True Ready" })
+	w.eventually("it continues as before", func() bool { return w.ready(n) == "True Ready" })
 	w.must(w.admin.Delete(t.Context(), cm))
 }
 

@@ -104,7 +104,7 @@ func TestOLMIsToldWhenTheOperatorMustNotBeReplaced(t *testing.T) {
 	w.eventually("its namespace is provided", func() bool { return w.ready(n) == "True Ready" })
 	w.must(w.admin.Delete(t.Context(), n))
 	const held = "False InFlight: AcmeNamespace leaving: its release is reported to billing, and its namespace still exists"
-	w.eventually("OLM is told to wait", func() bool { return condition.says(w) == held })
+	w.eventually("OLM has to wait", func() bool { return condition.says(w) == held })
 
 	op.Stop()
 	condition.forget(w)
@@ -116,5 +116,5 @@ func TestOLMIsToldWhenTheOperatorMustNotBeReplaced(t *testing.T) {
 		n.Finalizers = nil
 		return w.admin.Update(t.Context(), n) == nil
 	})
-	w.eventually("OLM may go on when it is gone", func() bool { return condition.says(w) == idle })
+	w.eventually("OLM may continue when it is gone", func() bool { return condition.says(w) == idle })
 }

@@ -101,7 +101,7 @@ func TestClaim(t *testing.T) {
 		{"the name is free", me, nil, false, nil, ""},
 		{"it is mine", me, existing(owner, "acmenamespace/me"), true, nil, ""},
 		{
-			"it is mine, whoever came earlier", me, existing(owner, "acmenamespace/me"), true,
+			"it is mine, although others were created earlier", me, existing(owner, "acmenamespace/me"), true,
 			[]*v1alpha1.AcmeNamespace{asking("older", 0, adopting)},
 			"",
 		},

@@ -38,7 +38,7 @@ type told struct {
 	Name, Version, Image, Marks string
 }
 
-// TestEvents has objects that become undecodable and are mended, in every order. An informer must never see a tenant's annotation
+// TestEvents has objects that become undecodable and are corrected, in every order. An informer must never see a tenant's annotation
 // on a bookmark: the API server ends a list with one.
 func TestEvents(t *testing.T) {
 	var reports []string

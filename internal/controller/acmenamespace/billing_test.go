@@ -69,10 +69,10 @@ var _ = Describe("Billing", Ordered, ContinueOnFailure, func() {
 		Expect(releases[0]).To(Equal(billing.Release{
 			ID: string(n.UID), Name: "bill-first", Namespace: "app-bill-first", Tier: "dev", Admin: "sam",
 		}))
-		Expect(seen.Labels).To(HaveKeyWithValue(labelOwnerUID, string(n.UID)), "it was told before the namespace was released")
+		Expect(seen.Labels).To(HaveKeyWithValue(labelOwnerUID, string(n.UID)), "billing gets the report before the namespace is released")
 	})
 
-	It("is told again, under the same id, when the operator could not note that it was", func() {
+	It("gets the report again, under the same id, when the operator could not record it", func() {
 		n := created(team("bill-again", retained))
 		lost := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.For("bill-again") && w.Method == http.MethodPatch }, Count: 2})
 		Remove(n)

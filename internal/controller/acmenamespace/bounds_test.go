@@ -201,7 +201,7 @@ var _ = Describe("The condition Protected", Ordered, ContinueOnFailure, func() {
 		GinkgoHelper()
 		Eventually(func(g Gomega) {
 			g.Expect(Condition(n, "Protected")()).To(Equal("False PolicyMissing"))
-			g.Expect(Message(n, "Protected")).To(And(HavePrefix(what+": guardrails are repaired"),
+			g.Expect(Message(n, "Protected")).To(And(HavePrefix(what+": changed guardrails are repaired"),
 				HaveSuffix(install)))
 		}).Should(Succeed())
 		Expect(Ready(n)()).To(Equal("True Ready"))

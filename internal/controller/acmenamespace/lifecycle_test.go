@@ -88,7 +88,7 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 			Expect(n.Status.DeletionPolicy).To(Equal(v1alpha1.DeletionRetain))
 		})
 
-		It("finalizer: billing is told first; only then the namespace goes and the finalizer is taken off", func() {
+		It("finalizer: billing gets the report first; only then the namespace and the finalizer are removed", func() {
 			n := seed("acmenamespace-finalizer")
 			AwaitReady(n)
 			Expect(n.Finalizers).To(Equal([]string{finalizer}))

@@ -140,7 +140,7 @@ var _ = Describe("An AcmeNamespace that has lost its finalizer", Ordered, Contin
 		Expect(again.Status.DeletionPolicy).To(Equal(v1alpha1.DeletionRetain), "it has not made it")
 	})
 
-	It("and comes back only to be deleted, takes nothing along that it never had", func() {
+	It("and is created again only to be deleted, deletes nothing that it never had", func() {
 		n, ns := lost("lost-brief")
 		brief := team("lost-brief")
 		brief.Finalizers = []string{finalizer}

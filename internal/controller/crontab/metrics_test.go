@@ -53,7 +53,7 @@ var _ = Describe("The metrics", Ordered, func() {
 		Consistently(func(g Gomega) {
 			list := &eventsv1.EventList{}
 			g.Expect(Admin.List(ctx, list, client.InNamespace(c.Namespace))).To(Succeed())
-			g.Expect(list.Items).To(HaveEach(HaveField("Series", BeNil())), "nothing is told twice")
+			g.Expect(list.Items).To(HaveEach(HaveField("Series", BeNil())), "nothing is reported twice")
 		}).Should(Succeed())
 	})
 })

@@ -61,7 +61,7 @@ var _ = Describe("The runs of a CronTab", Ordered, ContinueOnFailure, func() {
 			forged = append(forged, Create(j))
 		}
 		second := come(c)
-		Expect(runs(c)()).To(ConsistOf(second), "a slot is started, whoever else has a Job of that name")
+		Expect(runs(c)()).To(ConsistOf(second), "a slot is started, although another owner has a Job of that name")
 		end(c, second, true)
 		Eventually(runs(c)).Should(BeEmpty())
 		Change(c, func(c *v1alpha1.CronTab) { c.Spec.History = v1alpha1.History{Succeeded: new(int32(0))} })
@@ -84,7 +84,7 @@ var _ = Describe("The runs of a CronTab", Ordered, ContinueOnFailure, func() {
 		end(c, first, true)
 		Eventually(jobs).WithArguments(c).Should(ConsistOf(copied.Name, ended.Name))
 		second := come(c)
-		Expect(runs(c)()).To(ConsistOf(second), "a copy is none that goes on")
+		Expect(runs(c)()).To(ConsistOf(second), "a copy is not a run in progress")
 		third := come(c)
 		Eventually(runs(c)).Should(ConsistOf(third))
 		Expect(jobs(c)).To(ConsistOf(copied.Name, ended.Name, third), "a copy is none that is replaced or pruned")
@@ -103,7 +103,7 @@ var _ = Describe("The runs of a CronTab", Ordered, ContinueOnFailure, func() {
 		Consistently(func() int {
 			return len(op.Wire.Writes(func(w testenv.Write) bool { return w.Method == http.MethodPost && w.For(c.Namespace) }))
 		}).
-			Should(BeNumerically("<", 2), "it is not tried again and again")
+			Should(BeNumerically("<", 2), "it is not retried endlessly")
 		second := come(c)
 		Expect(jobs(c)).To(ConsistOf(first), "with Forbid %s is skipped", second)
 		Expect(c.Status.Skipped).To(BeEquivalentTo(1))

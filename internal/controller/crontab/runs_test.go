@@ -267,7 +267,7 @@ var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
 		Expect(c.Status.LastRun.Outcome).To(Equal(v1alpha1.OutcomeFailed))
 		Eventually(EventsOf(c)).Should(ContainElement(HavePrefix("Warning Failed: ")))
 		second := come(c)
-		Expect(Ready(c)()).To(Equal("False RunFailed"), "it goes on")
+		Expect(Ready(c)()).To(Equal("False RunFailed"), "it continues")
 		end(c, second, true)
 		AwaitReady(c)
 	})
@@ -281,7 +281,7 @@ var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
 		Remove(job(c, second), client.PropagationPolicy(metav1.DeletePropagationBackground))
 		Eventually(active).WithArguments(c).Should(BeEmpty())
 		Expect(c.Status.LastRun.Outcome).To(Equal(v1alpha1.OutcomeStopped))
-		Expect(jobs(c)).To(BeEmpty(), "what was deleted is not made again")
+		Expect(jobs(c)).To(BeEmpty(), "what was deleted is not created again")
 	})
 
 	It("is scaled from one to ten pods, and not beyond", func() {

@@ -86,7 +86,7 @@ var _ = Describe("A CronTab in trouble", Ordered, ContinueOnFailure, func() {
 		Eventually(active).WithArguments(c).Should(ConsistOf(foreign.Name))
 	})
 
-	It("learns how runs ended also while the next one is refused", func() {
+	It("records how runs ended also while the next one is rejected", func() {
 		c := created(cronTab(with(v1alpha1.ConcurrencyAllow)))
 		first := come(c)
 		Change(c, func(c *v1alpha1.CronTab) {
