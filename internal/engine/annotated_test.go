@@ -22,7 +22,7 @@ import (
 )
 
 var _ = Describe("What an object records by UID", func() {
-	It("wakes it up when the change concerns it, and no other object", func() {
+	It("requeues it when the change concerns it, and no other object", func() {
 		all, kind := levers("Done")
 		start(widgets(kind, engine.Config[*Widget]{Watches: []engine.Watch[*Widget]{{
 			Of:       &corev1.ServiceAccount{},

@@ -33,7 +33,7 @@ func holding() (steps, end *lever, kind engine.Kind[*Widget]) {
 }
 
 var _ = Describe("A finalizer", func() {
-	It("is there before the first side effect, and goes when all is undone", func() {
+	It("is there before the first side effect, and is removed when all is undone", func() {
 		steps, end, kind := holding()
 		w := widget()
 		ns := w.Namespace
@@ -102,7 +102,7 @@ var _ = Describe("A finalizer", func() {
 		Expect(Metric("controller_runtime_reconcile_errors_total", "widget")).To(Equal(failures))
 	})
 
-	It("is not set, and nothing is made, on an object that is gone by then", func() {
+	It("is not set, and nothing is created, on an object that is gone by then", func() {
 		steps, _, kind := holding()
 		r := start(widgets(kind, engine.Config[*Widget]{}))
 		failures := Metric("controller_runtime_reconcile_errors_total", "widget")

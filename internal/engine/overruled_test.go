@@ -17,7 +17,7 @@ import (
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
-var _ = Describe("A child that admission overrules", func() {
+var _ = Describe("A child that admission changes", func() {
 	var (
 		w       *Widget
 		now     *clocktesting.FakePassiveClock
@@ -81,7 +81,7 @@ var _ = Describe("A child that admission overrules", func() {
 		AwaitReady(w)
 	})
 
-	It("is no loop, even if something else is made of it each time", func() {
+	It("causes no loop, even if it is changed differently each time", func() {
 		overrule(`[JSONPatch{op: "replace", path: "/spec/hard/pods", value: oldObject == null ? "7" : oldObject.metadata.resourceVersion}]`)
 		kind := composing(quota(w.Namespace, "q", "pods", "3"))
 		r := start(widgets(kind, cfg))
@@ -90,7 +90,7 @@ var _ = Describe("A child that admission overrules", func() {
 		Expect(len(r.Writing("APPLY"))).To(BeNumerically("<=", 2))
 	})
 
-	It("is seen by what is missing as well, also where the cache does not show it any more", func() {
+	It("is noticed by what is missing as well, also where the cache does not show it any more", func() {
 		overrule(`[JSONPatch{op: "remove", path: "/metadata/labels/platform.acme.com~1owner-uid"}]`)
 		start(widgets(composing(quota(w.Namespace, "q", "pods", "3")), cfg), selectMarked)
 		Eventually(Ready(w)).Should(Equal("False ChildOverruled"))

@@ -66,13 +66,13 @@ var _ = Describe("Ownership", func() {
 			q.Labels = map[string]string{names.LabelManagedBy: names.Operator, names.LabelOwnerUID: "another"}
 			q.Annotations = map[string]string{names.AnnotationOwner: "widget/elsewhere/w"}
 		}, func(*ctrl.Options) {}),
-		Entry("of an earlier owner of the same name, which the garbage collector is about to take", func(q *corev1.ResourceQuota) {
+		Entry("of an earlier owner of the same name, which the garbage collector is about to delete", func(q *corev1.ResourceQuota) {
 			q.Labels = map[string]string{names.LabelManagedBy: names.Operator, names.LabelOwnerUID: "earlier"}
 			q.Annotations = map[string]string{names.AnnotationOwner: "widget/" + q.Namespace + "/w"}
 		}, func(*ctrl.Options) {}),
 	)
 
-	DescribeTable("takes such an object over when told so", func(options func(*ctrl.Options), requests int) {
+	DescribeTable("adopts such an object with OrAdopt", func(options func(*ctrl.Options), requests int) {
 		w := widget()
 		foreign := taken(w.Namespace, func(*corev1.ResourceQuota) {})
 		child := quota(w.Namespace, "q", "pods", "3")
@@ -106,7 +106,7 @@ var _ = Describe("Ownership", func() {
 		Expect(Ready(w)()).To(Equal("True Ready"))
 	})
 
-	It("survives a child that comes and goes between two requests", func() {
+	It("survives a child that is created and deleted between two requests", func() {
 		w := widget()
 		run := start(widgets(composing(quota(w.Namespace, "q", "pods", "3")), engine.Config[*Widget]{Owns: owned, RetryMax: 400 * time.Millisecond}), selectMarked)
 		run.refuse(1, http.MethodPatch, "/resourcequotas/q", http.StatusConflict, metav1.StatusReasonConflict)
@@ -114,7 +114,7 @@ var _ = Describe("Ownership", func() {
 		Expect(hard(w.Namespace, "q", "pods")()).To(Equal("3"))
 	})
 
-	It("waits for a namespace that is going away", func() {
+	It("waits for a namespace that is being deleted", func() {
 		w := widget()
 		other := Namespace()
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: other}}

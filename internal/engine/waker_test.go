@@ -15,7 +15,7 @@ import (
 )
 
 var _ = Describe("A Waker", func() {
-	It("has the object run that it names, and no other", func(ctx context.Context) {
+	It("requeues the object that it names, and no other", func(ctx context.Context) {
 		waker := engine.NewWaker()
 		steps, kind := levers("First")
 		start(widgets(kind, engine.Config[*Widget]{Waker: waker}))

@@ -61,7 +61,7 @@ var _ = Describe("While the webhook is down, an AcmeNamespace", Ordered, Continu
 		Entry("that is the operator's own namespace", "protected-own", testenv.OperatorNamespace, testenv.OperatorNamespace),
 	)
 
-	It("gets no namespace with a quota that a ResourceQuota cannot hold", func() {
+	It("gets no namespace with a quota that a ResourceQuota cannot contain", func() {
 		n := team("bad-quota", func(s *v1alpha1.AcmeNamespaceSpec) { s.Quota = amounts("pods", "2500m") })
 		Create(n)
 		Eventually(Ready(n)).Should(Equal("False QuotaInvalid"))
@@ -218,7 +218,7 @@ var _ = Describe("While the webhook is down, an AcmeNamespace", Ordered, Continu
 			AwaitReady(dev)
 		})
 
-		It("waits while the tier is malformed, and keeps what it has", func() {
+		It("waits while the tier is invalid, and keeps its guardrails", func() {
 			n := created(team("tier-bad", func(s *v1alpha1.AcmeNamespaceSpec) { s.DeploymentTier = "stg" }))
 			tier := tierObject("stg", v1alpha1.DeploymentTierSpec{Quota: amounts("cpus", "1")})
 			Create(tier)
@@ -230,7 +230,7 @@ var _ = Describe("While the webhook is down, an AcmeNamespace", Ordered, Continu
 			AwaitReady(n)
 		})
 
-		It("does not trust a tier that came past the schema", func() {
+		It("does not trust a tier that evaded the schema", func() {
 			n := created(team("tier-old", func(s *v1alpha1.AcmeNamespaceSpec) { s.DeploymentTier = "stg" }))
 			tier := tierObject("stg", v1alpha1.DeploymentTierSpec{AdminRules: []v1alpha1.AdminRule{
 				{APIGroups: []string{""}, Resources: []string{"resourcequotas"}, Verbs: []string{"delete"}},

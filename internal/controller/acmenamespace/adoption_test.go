@@ -145,7 +145,7 @@ var _ = Describe("What an AcmeNamespace finds and leaves alone", Ordered, Contin
 		Eventually(EventsOf(n)).Should(ContainElement(HavePrefix("Warning AdministratorsChanged: 2 RoleBindings other than namespace-admin were left alone, " +
 			`1 of them name a former administrator; delete those that should go: RoleBinding "his" gives`)))
 
-		By("the operator being away while they change again, and killed when it has changed the binding")
+		By("the operator being down while they change again, and killed when it has changed the binding")
 		op.Stop()
 		Change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.AdminUsername = "lee" })
 		Create(bound(ns, "hers", "admin", person("kim")))
@@ -165,7 +165,7 @@ var _ = Describe("What an AcmeNamespace finds and leaves alone", Ordered, Contin
 		Expect(n.Status.Administrators).To(Equal([]string{"User lee", "Group ops", "Group more"}))
 	})
 
-	It("does not include the note of who has left a namespace: it is void once the namespace is owned again", func() {
+	It("does not include the annotation with the last owner: it is obsolete once the namespace is owned again", func() {
 		n := created(team("noted", retained))
 		Remove(n)
 		Eventually(Gone(n)).Should(Succeed())
@@ -173,7 +173,7 @@ var _ = Describe("What an AcmeNamespace finds and leaves alone", Ordered, Contin
 		heir := created(team("noted-heir", adopting, inNamespace(n.Spec.NamespaceName)))
 		Eventually(func() map[string]string { return namespaceOf(heir).Annotations }).ShouldNot(HaveKey(annotationReleased))
 
-		By("the heir getting lost: the one that has left before has no claim")
+		By("the loss of the new owner: the one before it has no claim")
 		op.Stop()
 		lose(heir)
 		again := team("noted", retained)

@@ -97,7 +97,7 @@ var _ = Describe("Billing", Ordered, ContinueOnFailure, func() {
 		Expect(told.Of(n)()).To(HaveLen(1))
 	})
 
-	It("is not told of what never was", func() {
+	It("gets no report of a namespace that never existed", func() {
 		never := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.For("app-bill-never") }})
 		n := team("bill-never")
 		Create(n)
@@ -108,7 +108,7 @@ var _ = Describe("Billing", Ordered, ContinueOnFailure, func() {
 		never.Heal()
 	})
 
-	It("holds back the end as long as it does not listen, and says the way out", func() {
+	It("delays the deletion while it is down, and the condition names the way out", func() {
 		told.answer(errBilling)
 		DeferCleanup(func() { told.answer(nil) })
 		healed, skipped := created(team("bill-healed", retained)), created(team("bill-skipped", retained))
@@ -123,7 +123,7 @@ var _ = Describe("Billing", Ordered, ContinueOnFailure, func() {
 		Eventually(func() int { return len(told.Of(healed)()) }).Should(BeNumerically(">", 6), "it is tried again, at the latest every second")
 		Expect(namespaceOf(healed).Annotations).NotTo(HaveKey(annotationReleased))
 
-		By("not being told of one: that is not said to be done")
+		By("a report that is skipped: the condition does not claim it")
 		stuck := Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 			Namespace: skipped.Spec.NamespaceName, Name: "stuck", Finalizers: []string{"test.example.com/stuck"},
 		}})
@@ -199,7 +199,7 @@ var _ = Describe("Billing by CloudEvents", Ordered, ContinueOnFailure, func() {
 			"acmeNamespace: {billing: {type: CloudEvents, retryMax: 1s, cloudEvents: {url: %s/releases, source: urn:acme:test, timeout: 300ms}}}", server.URL)))
 	})
 
-	It("gets an event with all that it needs", func() {
+	It("gets an event with everything that it needs", func() {
 		n := created(team("event", retained, func(s *v1alpha1.AcmeNamespaceSpec) { s.AdminUsername = "oidc:sam" }))
 		Remove(n)
 		Eventually(Gone(n)).Should(Succeed())
@@ -217,7 +217,7 @@ var _ = Describe("Billing by CloudEvents", Ordered, ContinueOnFailure, func() {
 		}))
 	})
 
-	DescribeTable("is content with an answer that means that it knows", func(code int) {
+	DescribeTable("accepts answers that mean success", func(code int) {
 		r.answer(code, nil)
 		n := created(team(fmt.Sprintf("event-%d", code), retained))
 		Remove(n)
@@ -227,7 +227,7 @@ var _ = Describe("Billing by CloudEvents", Ordered, ContinueOnFailure, func() {
 		Entry(nil, http.StatusOK), Entry(nil, http.StatusNoContent), Entry(nil, http.StatusNotFound), Entry(nil, http.StatusConflict),
 	)
 
-	DescribeTable("is asked for ever, under one id, until it is healed", func(name, why string, ill func()) {
+	DescribeTable("is called without end, under one id, until it recovers", func(name, why string, ill func()) {
 		ill()
 		n := created(team(name, retained))
 		Remove(n)

@@ -49,7 +49,7 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 	var op *testenv.Operator
 	BeforeAll(func() { op = StartOperator() })
 
-	It("with the policy Delete takes the namespace along, however much of it was made", func() {
+	It("with the policy Delete deletes the namespace, however much of it was created", func() {
 		none := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.For("app-end-none") }})
 		half := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.For("app-end-half") && w.Path != "namespaces/app-end-half" }})
 		all := []*v1alpha1.AcmeNamespace{created(team("end-delete")), team("end-none"), team("end-half")}
@@ -86,7 +86,7 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 		Expect(ns.Annotations).To(HaveKeyWithValue(annotationReleased, "end-retain"))
 		Expect(ns.Labels).To(HaveKeyWithValue("admin", "sam"))
 
-		By("being created again: the same namespace is adopted, without being told to")
+		By("being created again: the same namespace is reclaimed, without spec.adopt")
 		again := created(team("end-retain", retained))
 		Expect(again.UID).NotTo(Equal(n.UID))
 		Expect(namespaceOf(again).UID).To(Equal(ns.UID))
@@ -126,7 +126,7 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 		Eventually(Gone(last)).Should(Succeed())
 		Eventually(Gone(ns)).Should(Succeed())
 
-		By("one that makes it: that is its own")
+		By("one that creates it: that is its own")
 		own := created(team("end-found"))
 		Expect(own.Status.DeletionPolicy).To(Equal(v1alpha1.DeletionDelete))
 		Expect(EventsOf(own)()).NotTo(ContainElement(HavePrefix("Normal Adopting: ")))
@@ -161,7 +161,7 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 		Expect(namespaceOf(heir).UID).To(Equal(ns.UID))
 		Expect(namespaceOf(heir).Annotations).To(HaveKeyWithValue(annotationOwner, "acmenamespace/end-heir"))
 
-		By("the first one coming back")
+		By("the first one being created again")
 		back := team("end-other", inNamespace(ns.Name))
 		Create(back)
 		Eventually(Ready(back)).Should(Equal("False NameTaken"))
@@ -181,7 +181,7 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 		}).Should(Succeed())
 	})
 
-	It("keeps a Retain that was on record when the tier changes, also while the webhook is down", func() {
+	It("keeps a recorded Retain when the tier changes, also while the webhook is down", func() {
 		n := created(team("end-demoted", prod))
 		Expect(n.Status.DeletionPolicy).To(Equal(v1alpha1.DeletionRetain))
 		Expect(n.Spec.DeletionPolicy).To(BeEmpty(), "there is no webhook to write it down")
@@ -214,7 +214,7 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 		}).Should(Succeed())
 		Expect(Message(n, "Ready")).To(ContainSubstring("tenant.example.com/stuck"))
 
-		By("another one's end, and one that wants the name")
+		By("another one's deletion, and one that requests the name")
 		other := created(team("end-free"))
 		Remove(other)
 		Eventually(Gone(other)).Should(Succeed())
@@ -240,7 +240,7 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 		Eventually(Gone(n)).Should(Succeed())
 	})
 
-	It("takes off the marks that drift has halved", func() {
+	It("removes the marks when one of them is missing", func() {
 		n := created(team("end-drift", retained))
 		op.Stop()
 		Change(namespaceOf(n), func(ns *corev1.Namespace) { delete(ns.Labels, labelOwnerUID) })
@@ -274,7 +274,7 @@ var _ = Describe("The loss of the CustomResourceDefinition", Ordered, ContinueOn
 		}
 	}
 
-	It("loses no namespace, whatever its policy, when the finalizers are taken off by force", func() {
+	It("loses no namespace, whatever its policy, when the finalizers are removed by force", func() {
 		kept := map[string]types.UID{}
 		promoted := created(team("crd-promoted"))
 		for _, n := range []*v1alpha1.AcmeNamespace{team("crd-keep", retained), team("crd-delete")} {

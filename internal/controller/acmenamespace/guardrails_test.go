@@ -107,7 +107,7 @@ var _ = Describe("The guardrail policy", Ordered, ContinueOnFailure, func() {
 		Expect(tenant.Delete(ctx, ours)).To(Succeed())
 	})
 
-	It("protects no backdoor that was marked before the policy was there", func() {
+	It("protects no backdoor that was marked before the policy was installed", func() {
 		backdoor := bind("Role", "namespace-admin", person("mallory"))
 		Create(marked(backdoor, "backdoor", uid, nil))
 		Expect(tenant.Delete(ctx, backdoor)).To(Succeed())
@@ -227,7 +227,7 @@ var _ = Describe("The guardrail policy", Ordered, ContinueOnFailure, func() {
 		}
 	})
 
-	It("leaves Kubernetes' controllers their work on what carries marks, and the tenant their Jobs", func() {
+	It("does not hinder Kubernetes' controllers on marked objects, nor tenants on their Jobs", func() {
 		made := job(&batchv1.Job{})
 		marked(made, "nightly-1", map[string]string{labelOwnerUID: "4711", labelManagedBy: "platform-operator"}, map[string]string{annotationOwner: "crontab/app-policy/nightly"})
 		made.Finalizers = []string{"platform.acme.com/test"}

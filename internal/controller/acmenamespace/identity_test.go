@@ -151,7 +151,7 @@ var _ = Describe("With a directory and webhooks, the administrator", Ordered, Co
 	},
 		Entry("when the directory knows the user", "known", "sam"),
 		Entry("without the prefix that the cluster puts before the name", "known-prefix", "oidc:sam"),
-		Entry("without being asked for when it is a service account", "known-robot", "system:serviceaccount:ci:deployer"),
+		Entry("without a query when it is a service account", "known-robot", "system:serviceaccount:ci:deployer"),
 	)
 
 	It("is rejected at once when the directory does not know the user", func() {
@@ -183,7 +183,7 @@ var _ = Describe("With a directory and webhooks, the administrator", Ordered, Co
 		awaitVerified(n)
 	})
 
-	It("is taken with a warning while the directory cannot be trusted, until its authority is right", func() {
+	It("is admitted with a warning while the directory cannot be trusted, until its authority is correct", func() {
 		Change(d.ca, func(cm *corev1.ConfigMap) { cm.Data["ca.crt"] = string(otherAuthority()) })
 		n := team("untrusted")
 		Create(n)
@@ -193,7 +193,7 @@ var _ = Describe("With a directory and webhooks, the administrator", Ordered, Co
 		awaitVerified(n)
 	})
 
-	It("is asked for with the password that is in the Secret now", func() {
+	It("is queried with the current password in the Secret", func() {
 		d.server.SetPassword("rotated")
 		n := team("rotated")
 		Create(n)
@@ -221,7 +221,7 @@ var _ = Describe("With a directory and without webhooks, the administrator", Ord
 		StartOperator(d.config)
 	})
 
-	It("gets nothing while the directory does not know the user, and all once it does", func() {
+	It("gets no namespace while the directory does not know the user, and gets it once it does", func() {
 		n := team("stranger", asked("oidc:kim"))
 		Create(n)
 		Eventually(Ready(n)).Should(Equal("False UnknownUser"))
@@ -233,7 +233,7 @@ var _ = Describe("With a directory and without webhooks, the administrator", Ord
 		AwaitReady(n)
 	})
 
-	It("keeps the namespace when an unknown user is put in the place of a known one", func() {
+	It("keeps the namespace when an unknown user replaces a known one", func() {
 		n := created(team("replaced"))
 		Change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.AdminUsername = "nobody" })
 		Eventually(Ready(n)).Should(Equal("False UnknownUser"))
@@ -244,7 +244,7 @@ var _ = Describe("With a directory and without webhooks, the administrator", Ord
 		Expect(bindingOf(n).Subjects[0].Name).To(Equal("oidc:sam"))
 	})
 
-	It("gets the namespace while the directory is down, and is asked for again", func() {
+	It("gets the namespace while the directory is down, and the query is repeated", func() {
 		d.line.cut()
 		n := created(team("unasked-loop"))
 		Expect(Condition(n, "AdminVerified")()).To(Equal("Unknown IdentityUnreachable"))

@@ -124,7 +124,7 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 		}).Should(Succeed(), "a plain pod is admitted, with the defaults of the limit range")
 	})
 
-	It("lays its own quota over the tier's, and takes it off again", func() {
+	It("overrides the tier's quota, and removes the override again", func() {
 		n := created(team("own-quota", func(s *v1alpha1.AcmeNamespaceSpec) {
 			s.Quota = amounts("cpu", "8000m", "requests.storage", "102400Mi", "count/jobs.batch", "3")
 		}))
@@ -138,7 +138,7 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 		Expect(in("app-own-quota", "dev", rq).Spec.Hard).To(holdAmounts("cpu", "5", "memory", "10Gi", "pods", "10"))
 	})
 
-	It("puts labels on its namespace and takes off only its own", func() {
+	It("sets labels on its namespace and removes only its own", func() {
 		n := created(team("labels", func(s *v1alpha1.AcmeNamespaceSpec) {
 			s.Labels = map[string]v1alpha1.LabelValue{"team": "a", "empty": ""}
 		}))
@@ -174,7 +174,7 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 		Expect(bindingOf(n).Subjects).To(ConsistOf(rbacv1.Subject{APIGroup: "rbac.authorization.k8s.io", Kind: "User", Name: "kim"}))
 	})
 
-	DescribeTable("takes any administrator that an identity provider may hand out", func(name, user string) {
+	DescribeTable("accepts any administrator name that an identity provider may have", func(name, user string) {
 		n := created(team(name, func(s *v1alpha1.AcmeNamespaceSpec) { s.AdminUsername = user }))
 		Expect(bindingOf(n).Subjects).To(HaveLen(1))
 		Expect(bindingOf(n).Subjects[0].Name).To(Equal(user))
@@ -189,7 +189,7 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 		Entry("a service account", "user-robot", "system:serviceaccount:ci:deployer"),
 	)
 
-	It("writes nothing while nothing changes, whatever was asked for in whichever spelling", func() {
+	It("writes nothing while nothing changes, whatever the spelling of the spec", func() {
 		n := created(team("quiet", func(s *v1alpha1.AcmeNamespaceSpec) {
 			s.AdminUsername, s.AdminGroups = "CN=sam,OU=x", []string{"b", "a"}
 			s.Quota = amounts("cpu", "8000m", "memory", "2048Mi", "requests.storage", "0.5Ti", "services.nodeports", "0")
@@ -203,7 +203,7 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 		}).Should(BeEmpty())
 	})
 
-	It("says each turn of its fate in an event", func() {
+	It("emits an event at each transition", func() {
 		n := created(team("eventful"))
 		Eventually(EventsOf(n)).Should(ContainElement(HavePrefix("Normal Ready: ")))
 		Change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.Quota = amounts("cpus", "1") })

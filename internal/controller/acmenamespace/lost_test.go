@@ -73,13 +73,13 @@ var _ = Describe("An AcmeNamespace that has lost its finalizer", Ordered, Contin
 		}).Should(Succeed())
 	}
 
-	It("gets it back at once", func() {
+	It("has it set again at once", func() {
 		n := created(team("lost-back"))
 		Patch(n, `{"metadata":{"finalizers":null}}`)
 		Eventually(func() []string { _ = Reload(n); return n.Finalizers }).Should(Equal([]string{finalizer}))
 	})
 
-	It("is not taken for gone by one that finds its own mark overwritten", func() {
+	It("is not considered gone by one that finds its own mark overwritten", func() {
 		n := created(team("lost-mark"))
 		ns := namespaceOf(n)
 		for range 3 {
@@ -92,7 +92,7 @@ var _ = Describe("An AcmeNamespace that has lost its finalizer", Ordered, Contin
 		Expect(namespaceOf(n).Annotations).NotTo(HaveKey(annotationUnreported))
 	})
 
-	It("leaves its namespace behind with all in it, also when one of its name comes for another namespace", func() {
+	It("leaves its namespace with everything in it, also when one of its name requests another namespace", func() {
 		n, ns := lost("lost", prod)
 		precious := Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "precious"}})
 		again := team("lost", prod, inNamespace("app-lost-new"))
@@ -119,7 +119,7 @@ var _ = Describe("An AcmeNamespace that has lost its finalizer", Ordered, Contin
 		Eventually(func() map[string]string { return namespaceOf(heir).Annotations }).ShouldNot(HaveKey(annotationUnreported))
 		Expect(told.Of(heir)()).To(BeEmpty())
 
-		By("the end of the one with its name: that does not touch what is the heir's now")
+		By("the deletion of the one with its name: that does not touch what belongs to the new owner")
 		Change(again, func(n *v1alpha1.AcmeNamespace) { n.Spec.DeletionPolicy = v1alpha1.DeletionDelete })
 		Remove(again)
 		Eventually(Gone(again)).Should(Succeed())
@@ -152,7 +152,7 @@ var _ = Describe("An AcmeNamespace that has lost its finalizer", Ordered, Contin
 		Expect(told.Of(n)()).To(BeEmpty())
 	})
 
-	It("is on record as long as billing does not listen, over restarts and the loss of the next owner", func() {
+	It("is recorded while billing is down, over restarts and the loss of the next owner", func() {
 		told.answer(errBilling)
 		DeferCleanup(func() { told.answer(nil) })
 		n, ns := lost("lost-deaf")
@@ -165,7 +165,7 @@ var _ = Describe("An AcmeNamespace that has lost its finalizer", Ordered, Contin
 				`its configuration does not work; the operator's log has the details. This is retried at least every 1s; `+
 				`to skip the report, set the annotation tenancy.acme.com/skip-billing: "true"`, n.UID)))
 
-		By("the next owner getting lost as well")
+		By("the loss of the next owner as well")
 		op.Stop()
 		lose(heir)
 		last := team("lost-deaf-last", adopting, inNamespace(ns.Name), retained)
@@ -175,7 +175,7 @@ var _ = Describe("An AcmeNamespace that has lost its finalizer", Ordered, Contin
 		Eventually(func() int { return len(told.Of(n)()) }).Should(BeNumerically(">", 3))
 		Expect(told.Of(last)()).To(BeEmpty())
 
-		By("billing that listens again")
+		By("billing that is up again")
 		told.answer(nil)
 		Eventually(Ready(last)).Should(Equal("True Ready"))
 		Expect(ids(told.Of(heir)())).To(ConsistOf(string(heir.UID)))
@@ -183,7 +183,7 @@ var _ = Describe("An AcmeNamespace that has lost its finalizer", Ordered, Contin
 		Expect(namespaceOf(last).Annotations).NotTo(HaveKey(annotationUnreported))
 	})
 
-	It("is reported with the next one's end at the latest, before that", func() {
+	It("is reported with the deletion of the next one at the latest, and before it", func() {
 		told.answer(errBilling)
 		DeferCleanup(func() { told.answer(nil) })
 		n, ns := lost("lost-end")

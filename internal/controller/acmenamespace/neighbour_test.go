@@ -60,7 +60,7 @@ var _ = Describe("Tenants", Ordered, ContinueOnFailure, func() {
 		Entry("whose namespace is deleted", "forged-delete", func(*v1alpha1.AcmeNamespaceSpec) {}),
 	)
 
-	It("who forge marks in the namespace that they administer get no guardrail of their own removed, nor the operator's", func() {
+	It("who forge marks in the namespace that they administer cause no removal of their own objects, nor of guardrails", func() {
 		n := created(team("forged-inside", retained))
 		o := forged(n, n.Spec.NamespaceName, &rbacv1.Role{}, "mine")
 		Poke(n)
@@ -83,7 +83,7 @@ var _ = Describe("Tenants", Ordered, ContinueOnFailure, func() {
 		Expect(o.GetDeletionTimestamp()).NotTo(BeNil())
 	}
 
-	DescribeTable("who keep a deleted guardrail by a finalizer keep no right by it", func(name string, rails ...int) {
+	DescribeTable("who keep a deleted guardrail by a finalizer gain no right by it", func(name string, rails ...int) {
 		n := created(team(name))
 		ns := n.Spec.NamespaceName
 		var kept []client.Object

@@ -64,10 +64,10 @@ func (a *abyss) Lookup(ctx context.Context, _ string) (bool, error) { return tru
 // crowd is how many objects wait for the outside; there are two workers.
 const crowd = 30
 
-var _ = Describe("While the outside takes questions and answers none", Ordered, ContinueOnFailure, func() {
+var _ = Describe("While the outside accepts calls and never answers", Ordered, ContinueOnFailure, func() {
 	const twoWorkers = "acmeNamespace: {maxConcurrentReconciles: 2, billing: {retryMax: 1s}}"
 
-	It("billing holds up nothing but what is to be reported to it", func() {
+	It("billing blocks nothing but the objects whose release is reported to it", func() {
 		hanging := newAbyss()
 		StartOperator(Configured(twoWorkers), func(o *operator.Options) { o.Ledger = hanging })
 		var leaving []*v1alpha1.AcmeNamespace
@@ -88,7 +88,7 @@ var _ = Describe("While the outside takes questions and answers none", Ordered, 
 		Expect(Message(leaving[0], "BillingReleased")).To(Equal("waiting for billing to confirm the release"))
 		Eventually(hanging.Within).Should(BeNumerically(">", 1))
 
-		By("new ones, and the end of one that billing need not know of")
+		By("new ones, and the deletion of one without a report")
 		for i := range 3 {
 			created(team(fmt.Sprintf("abyss-new-%d", i)))
 		}
@@ -119,7 +119,7 @@ var _ = Describe("While the outside takes questions and answers none", Ordered, 
 		Expect(Message(coming[0], "AdminVerified")).To(Equal("waiting for the identity provider to confirm the user"))
 		Expect(Gone(bareNamespace(coming[0].Spec.NamespaceName))()).To(Succeed(), "nothing is made before it has answered")
 
-		By("one of a service account, and the end of one")
+		By("one of a service account, and the deletion of one")
 		created(team("unknown-robot", asked("system:serviceaccount:ci:deployer")))
 		Remove(coming[0])
 		Eventually(Gone(coming[0])).Should(Succeed())

@@ -14,7 +14,7 @@ import (
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
-var _ = Describe("A guardrail that admission of the cluster overrules", func() {
+var _ = Describe("A guardrail that admission of the cluster changes", func() {
 	It("is named, with the field, and the namespace is not ready", func() {
 		release := Overrule("", "namespaces", "object.metadata.name in ['app-overruled', 'overruled-probe']",
 			`[JSONPatch{op: "add", path: "/metadata/labels/pod-security.kubernetes.io~1enforce", value: "privileged"}]`,

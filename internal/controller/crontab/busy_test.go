@@ -128,7 +128,7 @@ var _ = Describe("A CronTab that is busy", Ordered, ContinueOnFailure, func() {
 		Eventually(jobs).WithArguments(c).Should(ConsistOf(second))
 	})
 
-	It("goes when the pods of the runs that it stops are gone, and not before", func() {
+	It("is removed when the pods of the runs that it stops are gone, and not before", func() {
 		c := created(cronTab())
 		pod := held(c, come(c))
 		removeNow(c)
@@ -181,7 +181,7 @@ var _ = Describe("A CronTab that is busy", Ordered, ContinueOnFailure, func() {
 		Eventually(jobs).WithArguments(c).Should(ConsistOf(second, nameOf(c, slot)))
 	})
 
-	It("prunes its history also while the schedule makes no sense, and runs what was asked for afterwards", func() {
+	It("prunes its history also while the schedule is invalid, and runs later requests", func() {
 		c := created(cronTab())
 		first := come(c)
 		Change(c, func(c *v1alpha1.CronTab) { c.Spec.CronSpec, c.Spec.History.Succeeded = "5 3-1 * * *", new(int32(0)) })
@@ -225,7 +225,7 @@ var _ = Describe("A CronTab that is busy", Ordered, ContinueOnFailure, func() {
 		}).Should(Succeed())
 	})
 
-	It("says which run has no pods", func() {
+	It("reports which run has no pods", func() {
 		c := created(cronTab())
 		first := job(c, come(c))
 		begin := metav1.NewTime(now.Now().Truncate(time.Second))
@@ -243,7 +243,7 @@ var _ = Describe("A CronTab that is busy", Ordered, ContinueOnFailure, func() {
 		Eventually(Ready(c)).Should(Equal("True Ready"))
 	})
 
-	It("is tried again no later than the configuration says", func() {
+	It("is retried at least as often as configured", func() {
 		op.Stop()
 		DeferCleanup(func() { op.Start() })
 		quick := startOperator(Configured("cronTab: {retryMax: 300ms}\n"), func(o *operator.Options) { o.Clock = now })
@@ -262,7 +262,7 @@ var _ = Describe("A CronTab that is busy", Ordered, ContinueOnFailure, func() {
 var _ = Describe("A CronTab with deletionPolicy Await that is deleted in the foreground", Ordered, func() {
 	BeforeAll(func() { startOperator() })
 
-	It("cannot hold its runs: Kubernetes deletes them itself, as the page says", func() {
+	It("cannot await its runs: Kubernetes deletes them itself, as documented", func() {
 		now.SetTime(time.Now())
 		c := created(cronTab(func(c *v1alpha1.CronTab) { c.Spec.DeletionPolicy = v1alpha1.DeletionAwait }))
 		first := job(c, come(c))

@@ -38,7 +38,7 @@ var _ = Describe("The metrics", Ordered, func() {
 		Eventually(func() float64 { return Metric(going) }).Should(Equal(active))
 	})
 
-	It("and events tell of missed runs once, however often the status cannot be written", func() {
+	It("and events count missed runs once, however often the status cannot be written", func() {
 		c := created(cronTab(func(c *v1alpha1.CronTab) { c.Spec.MissedRuns.Policy = v1alpha1.MissedSkip }))
 		before := Metric(missed)
 		fault := op.Wire.Inject(testenv.Fault{Count: 3, Match: func(w testenv.Write) bool {

@@ -48,7 +48,7 @@ var _ = Describe("The runs of a CronTab", Ordered, ContinueOnFailure, func() {
 	BeforeAll(func() { op = startOperator() })
 	BeforeEach(func() { now.SetTime(time.Now()) })
 
-	It("are none that are in another namespace, whatever marks these carry", func() {
+	It("are not Jobs in another namespace, whatever their marks", func() {
 		c := created(cronTab())
 		first := job(c, come(c))
 		end(c, first.Name, true)
@@ -73,7 +73,7 @@ var _ = Describe("The runs of a CronTab", Ordered, ContinueOnFailure, func() {
 		}
 	})
 
-	It("are no copies in the same namespace, owner reference included", func() {
+	It("are not copies in the same namespace, owner reference included", func() {
 		c := created(cronTab(with(v1alpha1.ConcurrencyReplace), func(c *v1alpha1.CronTab) {
 			c.Spec.History = v1alpha1.History{Succeeded: new(int32(0)), Failed: new(int32(0))}
 		}))
@@ -93,7 +93,7 @@ var _ = Describe("The runs of a CronTab", Ordered, ContinueOnFailure, func() {
 		Eventually(Gone(c)).Should(Succeed(), "a copy is none that is waited for")
 	})
 
-	It("are known by name and owner when admission takes their marks off", func() {
+	It("are identified by name and owner when admission removes their marks", func() {
 		c := created(cronTab())
 		slot := c.Status.NextRuns[0].Time
 		Create(forOwner(c, nameOf(c, slot))) // what CreateOnce has made, had all marks been taken from it
@@ -113,7 +113,7 @@ var _ = Describe("The runs of a CronTab", Ordered, ContinueOnFailure, func() {
 		Expect(c.Status.LastRun.Outcome).To(Equal(v1alpha1.OutcomeFailed))
 	})
 
-	It("are known when their marks are overwritten while they are in progress", func() {
+	It("are identified when their marks are overwritten while they are in progress", func() {
 		c := created(cronTab())
 		first := job(c, come(c))
 		Patch(first, `{"metadata":{"labels":{"app.kubernetes.io/managed-by":"helm","platform.acme.com/owner-uid":"x","batch.acme.com/crontab":null},`+
@@ -122,7 +122,7 @@ var _ = Describe("The runs of a CronTab", Ordered, ContinueOnFailure, func() {
 		Expect(runs(c)()).To(ConsistOf(first.Name))
 	})
 
-	It("are deleted only as the ones that were seen", func() {
+	It("are deleted only by their UID", func() {
 		c := created(cronTab(with(v1alpha1.ConcurrencyReplace), func(c *v1alpha1.CronTab) { c.Spec.History.Succeeded = new(int32(0)) }))
 		replaced := job(c, come(c))
 		second := come(c)
@@ -144,7 +144,7 @@ var _ = Describe("The runs of a CronTab", Ordered, ContinueOnFailure, func() {
 		}
 	})
 
-	It("are stopped one like the other when one of them cannot be", func() {
+	It("are all stopped, except one that cannot be", func() {
 		c := created(cronTab(with(v1alpha1.ConcurrencyAllow)))
 		first, second := come(c), come(c)
 		fault := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.Method == http.MethodDelete && w.For(first) && w.For(c.Namespace) }})

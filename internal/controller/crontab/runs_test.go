@@ -27,7 +27,7 @@ var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
 	BeforeAll(func() { op = startOperator() })
 	BeforeEach(func() { now.SetTime(time.Now()) })
 
-	It("of the manifest that users have is scheduled, with what it left out", func() {
+	It("of a minimal manifest is scheduled, with its defaults", func() {
 		objects, err := testenv.ReadObjects("testdata/seeds/crontab.yaml")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(objects).To(HaveLen(1))
@@ -151,7 +151,7 @@ var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
 		Entry("RunLatest: the latest", v1alpha1.MissedRuns{Policy: v1alpha1.MissedRunLatest}, 1, 0, 2),
 		Entry("Skip: none", v1alpha1.MissedRuns{Policy: v1alpha1.MissedSkip}, 0, 0, 3),
 		Entry("RunAll: all, one after the other", v1alpha1.MissedRuns{Policy: v1alpha1.MissedRunAll}, 1, 2, 0),
-		Entry("RunAll with a cap: so many", v1alpha1.MissedRuns{Policy: v1alpha1.MissedRunAll, Max: 2}, 1, 1, 1),
+		Entry("RunAll with a cap: at most that many", v1alpha1.MissedRuns{Policy: v1alpha1.MissedRunAll, Max: 2}, 1, 1, 1),
 	)
 
 	It("is started once by two operators that overlap", func() {
@@ -227,7 +227,7 @@ var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
 		Consistently(jobs).WithArguments(c).Should(HaveLen(2))
 	})
 
-	It("keeps so many ended runs, by count and by age, and their pods go with the others", func() {
+	It("keeps ended runs by count and by age, and deletes the others with their pods", func() {
 		c := created(cronTab(func(c *v1alpha1.CronTab) {
 			c.Spec.History = v1alpha1.History{Succeeded: new(int32(1)), Failed: new(int32(0)), MaxAge: &metav1.Duration{Duration: time.Hour}}
 		}))

@@ -22,7 +22,7 @@ var _ = Describe("A CronTab in trouble", Ordered, ContinueOnFailure, func() {
 	BeforeAll(func() { startOperator() })
 	BeforeEach(func() { now.SetTime(time.Now()) })
 
-	DescribeTable("that the schema lets in says what is wrong, and recovers", func(spec, zone, says string) {
+	DescribeTable("that the schema admits reports what is wrong, and recovers", func(spec, zone, says string) {
 		c := cronTab(func(c *v1alpha1.CronTab) { c.Spec.CronSpec, c.Spec.TimeZone = spec, zone })
 		Create(c)
 		Eventually(Ready(c)).Should(Equal("False InvalidSchedule"))
@@ -35,7 +35,7 @@ var _ = Describe("A CronTab in trouble", Ordered, ContinueOnFailure, func() {
 		Entry("a time zone that is none", "5 0 * * *", "Europe/Bielefeld", `there is no time zone "Europe/Bielefeld"`),
 	)
 
-	DescribeTable("makes up for nothing once it makes sense", func(before string) {
+	DescribeTable("makes up for nothing once it is valid", func(before string) {
 		c := cronTab(func(c *v1alpha1.CronTab) { c.Spec.CronSpec = before })
 		Create(c)
 		Eventually(Ready(c)).Should(BeElementOf("True Ready", "False InvalidSchedule"))
@@ -51,7 +51,7 @@ var _ = Describe("A CronTab in trouble", Ordered, ContinueOnFailure, func() {
 		Entry("for the first time", "*/10 9-2 * * *"),
 	)
 
-	It("that never fires is accepted and says so", func() {
+	It("that never fires is accepted and reports it", func() {
 		c := created(cronTab(func(c *v1alpha1.CronTab) { c.Spec.CronSpec = "0 0 30 2 *" }))
 		Expect(Ready(c)()).To(Equal("True NeverFires"))
 		Expect(c.Status.NextRuns).To(BeEmpty())
@@ -161,7 +161,7 @@ var _ = Describe("A CronTab that is deleted", Ordered, ContinueOnFailure, func()
 		Eventually(Gone(c)).Should(Succeed())
 	})
 
-	It("goes when all that it awaits has ended", func() {
+	It("is removed when all runs that it awaits have ended", func() {
 		c := created(cronTab(func(c *v1alpha1.CronTab) { c.Spec.DeletionPolicy = v1alpha1.DeletionAwait }))
 		name := come(c)
 		removeNow(c)
@@ -170,7 +170,7 @@ var _ = Describe("A CronTab that is deleted", Ordered, ContinueOnFailure, func()
 		Eventually(Gone(c)).Should(Succeed())
 	})
 
-	It("does not wait for ever for what cannot be stopped", func() {
+	It("does not wait forever for runs that cannot be stopped", func() {
 		c := created(cronTab())
 		j := job(c, come(c))
 		j.Finalizers = append(j.Finalizers, "test.example.com/stuck")

@@ -151,7 +151,7 @@ var _ = Describe("The watcher of the ConfigMap", func() {
 		Expect(replica.events(ctx)).To(BeEmpty())
 	})
 
-	It("restarts when a ConfigMap comes to be", func(ctx SpecContext) {
+	It("restarts when a ConfigMap is created", func(ctx SpecContext) {
 		replica := startReplica(ctx, namespace)
 		create(ctx, withReconciles(11))
 		replica.expectRestart(origin, 11)
@@ -164,7 +164,7 @@ var _ = Describe("The watcher of the ConfigMap", func() {
 		replica.expectRestart("defaults", 10)
 	})
 
-	It("restarts for what happened before it watched", func(ctx SpecContext) {
+	It("restarts for a change before it watched", func(ctx SpecContext) {
 		configMap := create(ctx, withReconciles(11))
 		replica := startReplicaAfter(ctx, namespace, func() {
 			Expect(admin.Delete(ctx, configMap)).To(Succeed())
@@ -210,13 +210,13 @@ var _ = Describe("The watcher of the ConfigMap", func() {
 		Consistently(replica.events).WithContext(ctx).WithTimeout(quiet).Should(HaveLen(1))
 		Expect(replica.reloads(resultRejected)).To(Equal(1.0))
 
-		By("breaking it in another way, with more to say than an Event holds")
+		By("breaking it in another way, with a longer error than an Event can contain")
 		update(ctx, configMap, header+strings.Repeat("é", 2000)+": 1")
 		Eventually(replica.events).WithContext(ctx).WithTimeout(soon).Should(HaveLen(2))
 		Expect(replica.reloads(resultRejected)).To(Equal(2.0))
 		Expect(replica.restarts).NotTo(Receive())
 
-		By("repairing it as it was")
+		By("restoring it")
 		update(ctx, configMap, withReconciles(11))
 		Eventually(replica.valid).WithTimeout(soon).Should(Equal(1.0))
 		Consistently(replica.restarts).WithTimeout(quiet).ShouldNot(Receive())
@@ -236,7 +236,7 @@ var _ = Describe("The watcher of the ConfigMap", func() {
 		Expect(replica.restarts).NotTo(Receive())
 	})
 
-	It("does not care for other ConfigMaps", func(ctx SpecContext) {
+	It("ignores other ConfigMaps", func(ctx SpecContext) {
 		replica := startReplica(ctx, namespace)
 		other := newConfigMap(namespace, withReconciles(11))
 		other.Name = "other"
@@ -258,7 +258,7 @@ var _ = Describe("Load", func() {
 		Expect(err).NotTo(HaveOccurred())
 	})
 
-	It("takes the defaults when there is no ConfigMap", func(ctx SpecContext) {
+	It("uses the defaults when there is no ConfigMap", func(ctx SpecContext) {
 		source, err := Load(ctx, reader, "", namespace)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(source.Origin).To(Equal("defaults"))
