@@ -127,7 +127,7 @@ func (s Scope[T]) run(ctx context.Context, steps []Step) (Outcome, error) {
 // walk runs the steps in order until one does not let the next one run, and records each but one that requests
 // a repetition of the run. Its outcome is that of the last one, or the summary of all, with the earliest time
 // to look again.
-func walk(ctx context.Context, steps []Step, tell func(i int, out Outcome)) (Outcome, error) {
+func walk(ctx context.Context, steps []Step, record func(i int, out Outcome)) (Outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, stepsTimeout)
 	defer cancel()
 	all := Outcome{reason: reasonReady, message: "all steps are done"}
@@ -139,7 +139,7 @@ func walk(ctx context.Context, steps []Step, tell func(i int, out Outcome)) (Out
 		if out.state == again {
 			return out, nil
 		}
-		tell(i, out)
+		record(i, out)
 		all.after, all.due = sooner(all.after, out.after), earlier(all.due, out.due)
 		if !out.GoesOn() {
 			out.after, out.due = all.after, all.due

@@ -131,15 +131,15 @@ func (u *upgradeable) Start(ctx context.Context) error {
 			return err
 		}
 	}
-	var told verdict
+	var reported verdict
 	for {
 		now, recheck := u.judge()
-		if now != told {
+		if now != reported {
 			if err := u.report(ctx, now); err != nil {
 				ctrl.LoggerFrom(ctx).Info("Could not write the condition Upgradeable, trying again", "error", err.Error())
 				recheck = conditionRetry
 			} else {
-				told = now
+				reported = now
 			}
 		}
 		if !u.wait(ctx, recheck) {

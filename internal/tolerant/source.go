@@ -102,9 +102,9 @@ type passed struct {
 
 // passing passes the events of a watch on until it is stopped. watch.Filter would then block forever on its
 // last event, and keep the buffers of the watch, some MiB, for as long.
-func passing(below watch.Interface, tell func(watch.Event) watch.Event) watch.Interface {
+func passing(below watch.Interface, convert func(watch.Event) watch.Event) watch.Interface {
 	p := &passed{below: below, events: make(chan watch.Event), stopped: make(chan struct{})}
-	go p.run(tell)
+	go p.run(convert)
 	return p
 }
 
@@ -119,11 +119,11 @@ func (p *passed) Stop() {
 	})
 }
 
-func (p *passed) run(tell func(watch.Event) watch.Event) {
+func (p *passed) run(convert func(watch.Event) watch.Event) {
 	defer close(p.events)
 	for e := range p.below.ResultChan() {
 		select {
-		case p.events <- tell(e):
+		case p.events <- convert(e):
 		case <-p.stopped:
 			return
 		}

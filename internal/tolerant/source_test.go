@@ -32,8 +32,8 @@ func scheme(t *testing.T) *runtime.Scheme {
 	return s
 }
 
-// told is an event as an informer receives it.
-type told struct {
+// received is an event as an informer receives it.
+type received struct {
 	Type                        watch.EventType
 	Name, Version, Image, Marks string
 }
@@ -58,24 +58,24 @@ func TestEvents(t *testing.T) {
 	for i, step := range []struct {
 		give watch.EventType
 		u    *unstructured.Unstructured
-		want told
+		want received
 	}{
-		{watch.Added, object("good", "1", "5m"), told{watch.Added, "good", "1", "i", "true"}},
-		{watch.Added, object("bad", "2", "soon"), told{watch.Bookmark, "bad", "2", "", ""}},
-		{watch.Modified, object("bad", "3", "later"), told{watch.Bookmark, "bad", "3", "", ""}},
-		{watch.Modified, object("bad", "3", "later"), told{watch.Bookmark, "bad", "3", "", ""}}, // it is listed again
-		{watch.Modified, object("good", "4", "soon"), told{watch.Deleted, "good", "4", "", ""}},
-		{watch.Modified, object("good", "5", "soon"), told{watch.Bookmark, "good", "5", "", ""}},
-		{watch.Modified, object("good", "6", "1m"), told{watch.Modified, "good", "6", "i", "true"}},
-		{watch.Deleted, object("good", "7", "1m"), told{watch.Deleted, "good", "7", "i", "true"}},
-		{watch.Deleted, object("bad", "8", "later"), told{watch.Bookmark, "bad", "8", "", ""}},
-		{watch.Added, object("bad", "9", "1m"), told{watch.Added, "bad", "9", "i", "true"}},
-		{watch.Deleted, object("bad", "10", "soon"), told{watch.Deleted, "bad", "10", "", ""}},
-		{watch.Bookmark, object("", "11", ""), told{watch.Bookmark, "", "11", "", "true"}},
+		{watch.Added, object("good", "1", "5m"), received{watch.Added, "good", "1", "i", "true"}},
+		{watch.Added, object("bad", "2", "soon"), received{watch.Bookmark, "bad", "2", "", ""}},
+		{watch.Modified, object("bad", "3", "later"), received{watch.Bookmark, "bad", "3", "", ""}},
+		{watch.Modified, object("bad", "3", "later"), received{watch.Bookmark, "bad", "3", "", ""}}, // it is listed again
+		{watch.Modified, object("good", "4", "soon"), received{watch.Deleted, "good", "4", "", ""}},
+		{watch.Modified, object("good", "5", "soon"), received{watch.Bookmark, "good", "5", "", ""}},
+		{watch.Modified, object("good", "6", "1m"), received{watch.Modified, "good", "6", "i", "true"}},
+		{watch.Deleted, object("good", "7", "1m"), received{watch.Deleted, "good", "7", "i", "true"}},
+		{watch.Deleted, object("bad", "8", "later"), received{watch.Bookmark, "bad", "8", "", ""}},
+		{watch.Added, object("bad", "9", "1m"), received{watch.Added, "bad", "9", "i", "true"}},
+		{watch.Deleted, object("bad", "10", "soon"), received{watch.Deleted, "bad", "10", "", ""}},
+		{watch.Bookmark, object("", "11", ""), received{watch.Bookmark, "", "11", "", "true"}},
 	} {
 		e := s.event(watch.Event{Type: step.give, Object: step.u})
 		o := e.Object.(*batchv1alpha1.CronTab)
-		got := told{e.Type, o.Name, o.ResourceVersion, o.Spec.Image, o.Annotations["k8s.io/initial-events-end"]}
+		got := received{e.Type, o.Name, o.ResourceVersion, o.Spec.Image, o.Annotations["k8s.io/initial-events-end"]}
 		if diff := cmp.Diff(step.want, got); diff != "" {
 			t.Errorf("step %d, -want +got:\n%s", i, diff)
 		}
@@ -85,7 +85,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeftOfAWatchThatIsStopped has nobody take the last event: client-go's watch often has one, the error that it was
+// TestNothingIsLeftOfAWatchThatIsStopped does not take the last event: client-go's watch often has one, the error that it was
 // stopped. A goroutine that were left would fail the bubble.
 func TestNothingIsLeftOfAWatchThatIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -39,11 +39,11 @@ func tierObject(name string, spec v1alpha1.DeploymentTierSpec) *v1alpha1.Deploym
 // Without webhooks, whatever the schema lets pass reaches the loop.
 var _ = Describe("While the webhook is down, an AcmeNamespace", Ordered, ContinueOnFailure, func() {
 	var (
-		op   *testenv.Operator
-		told = &ledger{}
+		op     *testenv.Operator
+		billed = &ledger{}
 	)
 	BeforeAll(func() {
-		op = StartOperator(Configured("acmeNamespace: {protectedNames: [monitoring, infra-*]}"), func(o *operator.Options) { o.Ledger = told })
+		op = StartOperator(Configured("acmeNamespace: {protectedNames: [monitoring, infra-*]}"), func(o *operator.Options) { o.Ledger = billed })
 	})
 
 	DescribeTable("gets no protected name", func(name, namespace, by string) {
@@ -135,7 +135,7 @@ var _ = Describe("While the webhook is down, an AcmeNamespace", Ordered, Continu
 				Eventually(EventsOf(loser)).Should(ContainElement(HavePrefix("Warning NameTaken: ")))
 				Remove(loser)
 				Eventually(Gone(loser)).Should(Succeed())
-				Expect(told.Of(loser)()).To(BeEmpty(), "billing never heard of it")
+				Expect(billed.Of(loser)()).To(BeEmpty(), "it is not reported to billing")
 			}
 			Consistently(func(g Gomega) {
 				g.Expect(Reload(ns)).To(Succeed())

@@ -45,24 +45,24 @@ func skipBilling(n *v1alpha1.AcmeNamespace) {
 // What is retained is released as well. These specs retain, because a namespace takes seconds to go.
 var _ = Describe("Billing", Ordered, ContinueOnFailure, func() {
 	var (
-		op   *testenv.Operator
-		told *ledger
+		op     *testenv.Operator
+		billed *ledger
 	)
 	BeforeAll(func() {
-		told = &ledger{}
-		op = StartOperator(Configured("acmeNamespace: {billing: {retryMax: 1s}}"), func(o *operator.Options) { o.Ledger = told })
+		billed = &ledger{}
+		op = StartOperator(Configured("acmeNamespace: {billing: {retryMax: 1s}}"), func(o *operator.Options) { o.Ledger = billed })
 	})
 
 	It("gets a complete report, while the namespace is still owned", func() {
 		n := created(team("bill-first", retained))
 		seen, deleted := bareNamespace("app-bill-first"), team("bill-first")
-		// A race that is lost later has it told again; what counts is the first time.
+		// After a lost race it is reported again; the first report counts.
 		var first sync.Once
-		told.watch(func() { first.Do(func() { _, _ = Reload(seen), Reload(deleted) }) })
-		DeferCleanup(func() { told.watch(nil) })
+		billed.watch(func() { first.Do(func() { _, _ = Reload(seen), Reload(deleted) }) })
+		DeferCleanup(func() { billed.watch(nil) })
 		Remove(n)
 		Eventually(Gone(n)).Should(Succeed())
-		releases := told.Of(n)()
+		releases := billed.Of(n)()
 		Expect(releases).NotTo(BeEmpty())
 		Expect(releases[0].At).To(BeTemporally("==", deleted.DeletionTimestamp.Time))
 		releases[0].At = time.Time{}
@@ -78,7 +78,7 @@ var _ = Describe("Billing", Ordered, ContinueOnFailure, func() {
 		Remove(n)
 		Eventually(Gone(n)).Should(Succeed())
 		Expect(lost.Tripped()).To(Equal(2))
-		releases := told.Of(n)()
+		releases := billed.Of(n)()
 		Expect(len(releases)).To(BeNumerically(">", 1))
 		for _, r := range releases {
 			Expect(r).To(Equal(releases[0]))
@@ -94,7 +94,7 @@ var _ = Describe("Billing", Ordered, ContinueOnFailure, func() {
 		Remove(n)
 		op.Start()
 		Eventually(Gone(n)).Should(Succeed())
-		Expect(told.Of(n)()).To(HaveLen(1))
+		Expect(billed.Of(n)()).To(HaveLen(1))
 	})
 
 	It("gets no report of a namespace that never existed", func() {
@@ -104,13 +104,13 @@ var _ = Describe("Billing", Ordered, ContinueOnFailure, func() {
 		Eventually(Condition(n, "Composed")).Should(HavePrefix("False"))
 		Remove(n)
 		Eventually(Gone(n)).Should(Succeed())
-		Expect(told.Of(n)()).To(BeEmpty())
+		Expect(billed.Of(n)()).To(BeEmpty())
 		never.Heal()
 	})
 
 	It("delays the deletion while it is down, and the condition names the way out", func() {
-		told.answer(errBilling)
-		DeferCleanup(func() { told.answer(nil) })
+		billed.answer(errBilling)
+		DeferCleanup(func() { billed.answer(nil) })
 		healed, skipped := created(team("bill-healed", retained)), created(team("bill-skipped", retained))
 		for _, n := range []*v1alpha1.AcmeNamespace{healed, skipped} {
 			Remove(n)
@@ -120,7 +120,7 @@ var _ = Describe("Billing", Ordered, ContinueOnFailure, func() {
 			Expect(Ready(n)()).To(Equal("False BillingFailed"))
 			Expect(n.Status.Phase).To(Equal(v1alpha1.PhaseTerminating))
 		}
-		Eventually(func() int { return len(told.Of(healed)()) }).Should(BeNumerically(">", 6), "it is tried again, at the latest every second")
+		Eventually(func() int { return len(billed.Of(healed)()) }).Should(BeNumerically(">", 6), "it is retried at least every second")
 		Expect(namespaceOf(healed).Annotations).NotTo(HaveKey(annotationReleased))
 
 		By("a report that is skipped: the condition does not claim it")
@@ -134,12 +134,12 @@ var _ = Describe("Billing", Ordered, ContinueOnFailure, func() {
 		Eventually(Condition(skipped, "NamespaceReleased")).Should(Equal("False NamespaceTerminating"))
 		Expect(Condition(skipped, "BillingReleased")()).To(Equal("True BillingSkipped"))
 		Expect(Message(skipped, "BillingReleased")).To(Equal(`not reported to billing, because the annotation tenancy.acme.com/skip-billing is "true"`))
-		heard := len(told.Of(skipped)())
+		heard := len(billed.Of(skipped)())
 		Patch(stuck, `{"metadata":{"finalizers":null}}`)
 		Eventually(Gone(skipped)).Should(Succeed())
-		Expect(told.Of(skipped)()).To(HaveLen(heard))
+		Expect(billed.Of(skipped)()).To(HaveLen(heard))
 		Expect(Gone(healed)()).NotTo(Succeed())
-		told.answer(nil)
+		billed.answer(nil)
 		Eventually(Gone(healed)).Should(Succeed())
 		Expect(namespaceOf(healed).Annotations).To(HaveKeyWithValue(annotationReleased, "bill-healed"))
 	})

@@ -50,10 +50,10 @@ func seed(name string) *v1alpha1.AcmeNamespace {
 
 var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 	var (
-		op   *testenv.Operator
-		told = &ledger{}
+		op     *testenv.Operator
+		billed = &ledger{}
 	)
-	BeforeAll(func() { op = StartOperator(func(o *operator.Options) { o.Ledger = told }) })
+	BeforeAll(func() { op = StartOperator(func(o *operator.Options) { o.Ledger = billed }) })
 
 	Describe("of the manifests that users have", func() {
 		It("minimal: a namespace with its administrator, and the tier dev", func() {
@@ -93,19 +93,19 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 			AwaitReady(n)
 			Expect(n.Finalizers).To(Equal([]string{finalizer}))
 			ns := namespaceOf(n)
-			told.answer(errBilling)
+			billed.answer(errBilling)
 			Remove(n)
 			Eventually(Condition(n, "BillingReleased")).Should(Equal("False BillingFailed"))
 			Expect(Reload(ns)).To(Succeed())
 			Expect(ns.DeletionTimestamp).To(BeNil())
 
-			told.answer(nil)
+			billed.answer(nil)
 			Eventually(Condition(n, "NamespaceReleased")).Should(Equal("False NamespaceTerminating"))
 			Expect(Condition(n, "BillingReleased")()).To(Equal("True Done"))
-			heard := len(told.Of(n)())
+			heard := len(billed.Of(n)())
 			Eventually(Gone(n)).Should(Succeed())
 			Expect(Gone(ns)()).To(Succeed(), "the finalizer stays until the namespace is gone")
-			Expect(told.Of(n)()).To(HaveLen(heard), "it is not told again while the namespace goes")
+			Expect(billed.Of(n)()).To(HaveLen(heard), "it gets no second report while the namespace is deleted")
 		})
 	})
 
@@ -227,10 +227,10 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 		Eventually(Ready(n)).Should(Equal("False QuotaInvalid"))
 		Expect(phase()).To(Equal(v1alpha1.PhaseCreated), "the namespace exists, whatever came after")
 
-		told.answer(errBilling)
+		billed.answer(errBilling)
 		Remove(n)
 		Eventually(phase).Should(Equal(v1alpha1.PhaseTerminating))
-		told.answer(nil)
+		billed.answer(nil)
 		Eventually(Gone(n)).Should(Succeed())
 	})
 
@@ -240,7 +240,7 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 		Remove(old)
 		Eventually(Ready(n)).Should(Equal("False NamespaceTerminating"))
 		Expect(Message(n, "Admitted")).To(HavePrefix(`the Namespace "app-deleted" is being deleted; it is created again once it is gone`))
-		Expect(Condition(n, "Stalled")()).To(Equal("none"), "nobody has to do anything")
+		Expect(Condition(n, "Stalled")()).To(Equal("none"), "no user has to do anything")
 		AwaitReady(n)
 		Expect(namespaceOf(n).UID).NotTo(Equal(old.UID))
 		Expect(namespaceOf(n).UID).To(Equal(n.Status.NamespaceUID))

@@ -69,7 +69,7 @@ func TestByHand(t *testing.T) {
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			d := newScene(t, "12:15:00", "12:10:00", tc.change).going(t, tc.going...).decide(t)
-			if diff := cmp.Diff(tc.want, told(d)); diff != "" {
+			if diff := cmp.Diff(tc.want, described(d)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -91,7 +91,7 @@ func TestTakenName(t *testing.T) {
 			s := newScene(t, tc.now, "12:10:00", tc.change)
 			s.taken = []string{"one"}
 			d := s.decide(t)
-			if diff := cmp.Diff(tc.want, told(d)); diff != "" {
+			if diff := cmp.Diff(tc.want, described(d)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			if why := d.dropped[0].why; !strings.Contains(why, jobOfRequest("t", "one")) || !strings.Contains(why, "another value") {
@@ -151,7 +151,7 @@ func TestRecordRequests(t *testing.T) {
 func TestPostponed(t *testing.T) {
 	s := newScene(t, "12:20:00", "12:10:00", both(asked("two"), waiting("one")))
 	d := postponed(s.tab.Status.Ledger, s.decide(t))
-	if got, want := told(d), "one waits, two waits, until 12:10:00"; got != want || d.asked != "two" || len(d.next) == 0 {
+	if got, want := described(d), "one waits, two waits, until 12:10:00"; got != want || d.asked != "two" || len(d.next) == 0 {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if d := postponed(nil, s.decide(t)); !d.ledger.SettledUntil.IsZero() {
@@ -161,7 +161,7 @@ func TestPostponed(t *testing.T) {
 
 func TestASlotIsSkippedForARunByHand(t *testing.T) {
 	d := newScene(t, "12:20:00", "12:10:00", asked("one")).decide(t)
-	if got, want := told(d), "start "+jobOfRequest("t", "one")+", skip 1220, until 12:20:00"; got != want {
+	if got, want := described(d), "start "+jobOfRequest("t", "one")+", skip 1220, until 12:20:00"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -82,7 +82,7 @@ func TestSlots(t *testing.T) {
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			d := newScene(t, tc.now, tc.settled, tc.change).going(t, tc.going...).decide(t)
-			if diff := cmp.Diff(tc.want, told(d)); diff != "" {
+			if diff := cmp.Diff(tc.want, described(d)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -125,7 +125,7 @@ func TestEdits(t *testing.T) {
 			}
 			s := newScene(t, tc.now, "12:10:00", tc.before)
 			tc.edit(s.tab)
-			if diff := cmp.Diff(tc.want, told(s.decide(t))); diff != "" {
+			if diff := cmp.Diff(tc.want, described(s.decide(t))); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -154,7 +154,7 @@ func TestInterrupted(t *testing.T) {
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			s := newScene(t, tc.now, tc.settled, tc.change).going(t, made).forgotten()
-			if diff := cmp.Diff(tc.want, told(s.decide(t))); diff != "" {
+			if diff := cmp.Diff(tc.want, described(s.decide(t))); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -233,8 +233,8 @@ func TestJitter(t *testing.T) {
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			d := newScene(t, tc.now, "12:10:00", tc.change).decide(t)
-			if told(d) != tc.want || d.next[0].Format("15:04:05") != tc.next {
-				t.Errorf("%s and then at %v, want %s and %s", told(d), d.next[0], tc.want, tc.next)
+			if described(d) != tc.want || d.next[0].Format("15:04:05") != tc.next {
+				t.Errorf("%s and then at %v, want %s and %s", described(d), d.next[0], tc.want, tc.next)
 			}
 		})
 	}

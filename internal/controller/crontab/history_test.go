@@ -55,7 +55,7 @@ func TestPrunable(t *testing.T) {
 		{"what goes is not deleted again", keep(0, 0, 0), []job{leaving}, ""},
 		{"by age", keep(9, 9, 2*time.Hour), []job{one, three}, "1000, then 12:25:00"},
 		{"by age, to the second", keep(9, 9, 125*time.Minute), []job{two}, "1010"},
-		{"not before the status tells how it ended", both(keep(0, 0, 0), listed), []job{one}, ", then 12:20:01"},
+		{"not before the status shows how it ended", both(keep(0, 0, 0), listed), []job{one}, ", then 12:20:01"},
 		{"not before the status records its start", keep(0, 0, 0), []job{fresh}, ", then 12:20:01"},
 		{"not while the status has it waiting", both(keep(0, 0, 0), queue(one.slot)), []job{one}, ", then 12:20:01"},
 		{"by hand", keep(0, 0, 0), []job{byHand}, "run"},

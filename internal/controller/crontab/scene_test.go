@@ -112,8 +112,8 @@ func (s *scene) view(t *testing.T) view {
 	return view{now: instant(t, s.now), tab: s.tab, schedule: s.parse(t), jobs: s.jobs, taken: s.taken}
 }
 
-// told is a decision as text: what is started, stopped, queued, skipped, missed, and until when all is settled.
-func told(d decision) string {
+// described returns a decision as text: what is started, stopped, queued, skipped, missed, and until when all is settled.
+func described(d decision) string {
 	var all []string
 	for _, st := range d.starts {
 		all = append(all, "start "+strings.TrimPrefix(st.job, "t-20270301"))
