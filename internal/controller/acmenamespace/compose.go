@@ -221,8 +221,8 @@ func (r *run) reviewAdministrators(ctx context.Context) error {
 	r.Obj.Status.Administrators, r.Obj.Status.FormerAdministrators = now, all.status()
 	if left := r.Obj.Status.FormerAdministrators; left != nil {
 		r.Told(func() {
-			r.Event(corev1.EventTypeWarning, "AdministratorsChanged", "%d RoleBindings other than %s were left alone, %d of them name a former administrator; "+
-				"delete those that should go: %s", left.Count, tenancy.RoleName, found.named.count, describe(left))
+			r.Event(corev1.EventTypeWarning, "AdministratorsChanged", "%d RoleBindings other than %s were left alone, "+
+				"%d of them name a former administrator; delete those that should go: %s", left.Count, tenancy.RoleName, found.named.count, describe(left))
 		})
 	}
 	return nil

@@ -225,7 +225,8 @@ func (d *directory) found(body []byte, name string) (bool, error) {
 		}
 	}
 	if hidden > 0 {
-		return false, fmt.Errorf("the provider returns %d users, and %s is missing in %d of them: it ignores the filter, or the token may not read the attribute",
+		return false, fmt.Errorf("the provider returns %d users, and %s is missing in %d of them: "+
+			"it ignores the filter, or the token may not read the attribute",
 			*list.TotalResults, d.Attribute, hidden)
 	}
 	return false, nil
