@@ -16,12 +16,12 @@ import (
 
 // The conditions that the engine itself sets.
 const (
-	// Ready sums up all steps: True when every one is done.
+	// Ready summarizes all steps: True if every one is done.
 	Ready = "Ready"
-	// Stalled is there, and True, while a user has to change something before the object can become
-	// ready. Tools that read kstatus show such an object as failed instead of in progress.
+	// Stalled is present, and True, while a user has to change something before the object can become ready.
+	// Tools that read kstatus show such an object as failed instead of in progress.
 	Stalled = "Stalled"
-	// Paused is there, and True, while the annotation platform.acme.com/paused stops the object.
+	// Paused is present, and True, while the annotation platform.acme.com/paused stops the object.
 	Paused = "Paused"
 )
 
@@ -37,7 +37,7 @@ func (s Scope[T]) setCondition(condition string, status metav1.ConditionStatus, 
 	})
 }
 
-// notReached marks the conditions of the steps that a run did not come to.
+// notReached sets the conditions of the steps that a run did not reach.
 func (s Scope[T]) notReached(steps []Step) {
 	for _, step := range steps {
 		s.setCondition(step.Condition, metav1.ConditionUnknown, "NotReached", "an earlier step is not done")
@@ -61,7 +61,7 @@ func (s Scope[T]) setReady(condition string, out Outcome) {
 
 func (s Scope[T]) setPaused() {
 	s.setCondition(Paused, metav1.ConditionTrue, "PausedByAnnotation",
-		"nothing is done for this object, not even its deletion, while the annotation "+names.AnnotationPaused+" is \"true\"")
+		"this object is not reconciled, not even its deletion, while the annotation "+names.AnnotationPaused+" is \"true\"")
 }
 
 func (s Scope[T]) clearPaused() {
@@ -90,8 +90,8 @@ func (r *runner[T]) report(before, after T, wrong bool) {
 	}
 }
 
-// neverReady tells whether an object has not been ready so far. Ready that became False within a few
-// seconds of the object's creation is the first answer that it got, not a fall from readiness.
+// neverReady reports whether an object has not been ready so far. A Ready that became False within a few
+// seconds of the object's creation is its first state, not a loss of readiness.
 func neverReady[T Object](obj T) bool {
 	c := meta.FindStatusCondition(obj.CommonStatus().Conditions, Ready)
 	return c == nil || (c.Status != metav1.ConditionTrue &&
@@ -106,7 +106,7 @@ func (r *runner[T]) event(obj T, c metav1.Condition, wrong bool) {
 	r.recorder.Eventf(obj, nil, eventType, c.Reason, "Reconcile", "%s", clip(c.Message, maxNote))
 }
 
-// The API server refuses conditions and events whose texts have more bytes than this.
+// The API server rejects conditions and events whose texts have more bytes than this.
 const (
 	maxMessage = 32768
 	maxNote    = 1024

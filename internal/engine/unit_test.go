@@ -216,7 +216,7 @@ func TestDifferences(t *testing.T) {
 
 func TestOverruledNamesSomeFieldsOnly(t *testing.T) {
 	got := overruled(identity{reflect.TypeFor[*corev1.Namespace](), client.ObjectKey{Name: "ns"}}, []string{"a", "b", "c", "d", "e", "f", "g"})
-	if !strings.Contains(got.message, "Namespace ns is not as it was sent") || !strings.Contains(got.message, "overrules a, b, c, d, e and 2 more. ") {
+	if !strings.Contains(got.message, "Namespace ns differs from what was sent") || !strings.Contains(got.message, "changes a, b, c, d, e and 2 more. ") {
 		t.Errorf("message %q", got.message)
 	}
 }

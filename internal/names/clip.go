@@ -5,7 +5,7 @@ package names
 
 import "strings"
 
-// Clip cuts a text to as many bytes of whole characters as are given, and says with "…" that something is left out.
+// Clip cuts a text to at most n bytes of whole characters, and marks an omission with "…".
 func Clip(text string, n int) string {
 	if len(text) <= n {
 		return text

@@ -47,7 +47,7 @@ func (d *diary) forget() {
 	d.text.Reset()
 }
 
-// has tells whether one line of the log has all the parts.
+// has reports whether one line of the log has all the parts.
 func (d *diary) has(parts ...string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -137,7 +137,7 @@ func TestKindsWithoutDefinitionsHarmNoOther(t *testing.T) {
 	w.must(err)
 
 	address := w.freeAddress()
-	testenv.StartOperator(t, w.plane, func(o *operator.Options) { o.ProbeAddress = address })
+	kindtest.Start(t, w.plane, func(o *operator.Options) { o.ProbeAddress = address })
 	served := func(name string) {
 		c := &batchv1alpha1.CronTab{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: batchv1alpha1.CronTabSpec{Image: "a"}}
 		w.must(w.admin.Create(t.Context(), c))

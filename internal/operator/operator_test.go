@@ -121,7 +121,7 @@ func (w *world) ready(n *v1alpha1.AcmeNamespace) string {
 	return "none"
 }
 
-// freeAddress is one that nobody listens on.
+// freeAddress is one without a listener.
 func (w *world) freeAddress() string {
 	w.Helper()
 	l, err := new(net.ListenConfig).Listen(w.Context(), "tcp", "127.0.0.1:0")
@@ -263,7 +263,7 @@ func rejects(t *testing.T, w *world) {
 	})
 	n := team("during")
 	w.must(w.admin.Create(t.Context(), n))
-	w.eventually("it goes on as before", func() bool { return w.ready(n) == "True Ready" })
+	w.eventually("it continues as before", func() bool { return w.ready(n) == "True Ready" })
 	w.must(w.admin.Delete(t.Context(), cm))
 }
 

@@ -29,7 +29,7 @@ func TestASlowAPIServerChangesNoReadiness(t *testing.T) {
 	var answer error
 	ready := lastAnswer(func(context.Context) error { return answer })
 	for i, step := range []struct{ answer, want error }{
-		{slow, slow}, // nobody knows yet
+		{slow, slow}, // unknown so far
 		{nil, nil},
 		{slow, nil},
 		{gone, gone},

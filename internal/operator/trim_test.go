@@ -118,7 +118,7 @@ func TestWorkloadsAreHeldWithoutTheirPods(t *testing.T) {
 			got = o.Spec.Template
 			if !o.Spec.Paused || *o.Spec.Replicas != 2 || o.Generation != 3 || len(o.ManagedFields) != 1 ||
 				!slices.Equal(o.Status.Conditions, []appsv1.DeploymentCondition{{Reason: workload.ProgressDeadlineExceeded}}) {
-				t.Errorf("a Deployment lost what tells whether it rolls: %+v", o)
+				t.Errorf("a Deployment lost the state of its rollout: %+v", o)
 			}
 			if o.Annotations[names.AnnotationTemplate] != workload.Fingerprint(&template) {
 				t.Errorf("a Deployment lost what identifies its template: %v", o.Annotations)

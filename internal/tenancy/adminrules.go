@@ -10,8 +10,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// RoleName is the name of the administrator's Role and RoleBinding in every namespace. The operator may
-// grant what it does not itself have (escalate, bind) under this name only.
+// RoleName is the name of the administrator's Role and RoleBinding in every namespace. Only under this name may
+// the operator grant rights that it does not have (escalate, bind).
 const RoleName = "namespace-admin"
 
 var (

@@ -10,11 +10,11 @@ import (
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 )
 
-// PriorityQuotaName is the name of the ResourceQuota that admits no pod of a priority class which is not allowed: the
-// API server names the quota that a pod exceeds.
+// PriorityQuotaName is the name of the ResourceQuota that rejects pods whose priority class is not allowed. The
+// API server shows the name to the user.
 const PriorityQuotaName = "priority-classes-not-allowed"
 
-// systemPriorityClasses are Kubernetes' own: their pods preempt those of everybody else.
+// systemPriorityClasses are Kubernetes' own: their pods preempt all others.
 var systemPriorityClasses = []string{"system-cluster-critical", "system-node-critical"}
 
 // objectBounds are how many objects of a type a namespace of the tier dev may hold; stg may hold objectsStg times as
@@ -48,8 +48,8 @@ const (
 	objectsProd = 10
 )
 
-// amountBounds are the bounds of what is not simply counted. A Service of type LoadBalancer takes a node port for each of
-// its ports, unless it sets allocateLoadBalancerNodePorts to false.
+// amountBounds are the bounds of amounts that are not object counts. A Service of type LoadBalancer takes a
+// node port for each of its ports, unless it sets allocateLoadBalancerNodePorts to false.
 var amountBounds = map[common.TierName]map[corev1.ResourceName]string{
 	common.TierDev: {
 		"services.loadbalancers": "0", "services.nodeports": "0", "requests.storage": "50Gi",
@@ -78,8 +78,8 @@ func bound(quota corev1.ResourceList, name common.TierName) {
 	}
 }
 
-// withEphemeralStorage are the limits of containers with defaults of ephemeral storage, where they say nothing about
-// it: a quota that counts it would else refuse plain pods.
+// withEphemeralStorage adds defaults of ephemeral storage to the limits of containers if they have none: a
+// quota that counts it would otherwise reject plain pods.
 func (t Tier) withEphemeralStorage() Tier {
 	const r = corev1.ResourceEphemeralStorage
 	for _, list := range []corev1.ResourceList{t.Limits.Default, t.Limits.DefaultRequest, t.Limits.Max} {

@@ -160,7 +160,7 @@ func TestInsecurePods(t *testing.T) {
 	}
 }
 
-// However many pods there are, only so many are looked at, a few at a time, and that these were not all is told.
+// However many pods there are, only so many are looked at, a few at a time, and the status says that these were not all.
 func TestInsecurePodsReadsAFewAtATime(t *testing.T) {
 	live := &paged{pods: make([]corev1.Pod, 2000)}
 	_, all, err := tenancy.InsecurePods(t.Context(), live, "app", "baseline")

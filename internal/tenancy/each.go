@@ -12,10 +12,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// pageSize is how many objects of tenants are held at once.
+// pageSize is how many objects of tenants are in memory at once.
 const pageSize = 20
 
-// Each calls do for the objects of a list's type in a Namespace, at most for the first so many, and tells whether these
+// Each calls do for the objects of a list's type in a Namespace, at most for the first so many, and reports whether these
 // were all. They are read from the API server, a few at a time: the cache holds the operator's own only, and tenants may
 // make many and large ones.
 func Each[O client.Object](

@@ -12,11 +12,11 @@ import (
 	"github.com/acme/platform-operator/internal/names"
 )
 
-// maxHindrance bounds what is repeated of one condition: it names finalizers, which tenants choose.
+// maxHindrance bounds the part of a condition that is repeated: it names finalizers, which tenants choose.
 const maxHindrance = 1024
 
-// Hindrances says what keeps a Namespace that is being deleted, in the words of its own conditions: each is True while
-// there is something in the way. It is empty while nothing is known, and else begins with a full stop.
+// Hindrances returns what blocks the deletion of a Namespace, from its own conditions: each is True while
+// something is in the way. It is empty if nothing is known, and otherwise begins with a full stop.
 func Hindrances(ns *corev1.Namespace) string {
 	var b strings.Builder
 	stuck := len(ns.Finalizers) > 0

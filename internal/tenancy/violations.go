@@ -20,7 +20,7 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 )
 
-// maxNamed is how many of the pods that violate a level are named.
+// maxNamed is the most pods that a message names.
 const maxNamed = 5
 
 // standards are the Pod Security Standards as the API server enforces them.
@@ -33,7 +33,7 @@ const MaxPods = 500
 var running = client.MatchingFieldsSelector{Selector: fields.ParseSelectorOrDie("status.phase!=Succeeded,status.phase!=Failed")}
 
 // InsecurePods says which pods of a Namespace a Pod Security level would reject; empty when it is none of those that were
-// looked at. all tells whether these were all that have not ended.
+// looked at. all reports whether these were all that have not ended.
 func InsecurePods(
 	ctx context.Context, live client.Reader, namespace string, level v1alpha1.PodSecurityLevel,
 ) (violations string, all bool, err error) {
@@ -48,7 +48,7 @@ func InsecurePods(
 	return found.String(), all, nil
 }
 
-// insecure are the pods that a Pod Security level would reject. Pods that have ended do not count.
+// insecure collects the pods that a Pod Security level would reject. Pods that have ended do not count.
 type insecure struct {
 	evaluator policy.Evaluator
 	level     v1alpha1.PodSecurityLevel
@@ -86,7 +86,7 @@ func (i *insecure) String() string {
 		len(i.names), i.level, named)
 }
 
-// QuotaExceeded lists, resource by resource, what uses more than the limits allow.
+// QuotaExceeded describes, resource by resource, what uses more than the limits allow.
 func QuotaExceeded(hard, used corev1.ResourceList) []string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(hard)) {

@@ -104,7 +104,7 @@ func older(ctx context.Context, all []*kind) {
 		k.several(1, "g15-next", k.briefly)
 	}
 	for _, o := range poisoned {
-		Eventually(EventsOf(o)).Should(ContainElement(HavePrefix("Warning Unreadable: The operator cannot read this ")))
+		Eventually(EventsOf(o)).Should(ContainElement(HavePrefix("Warning Unreadable: The operator cannot decode this ")))
 		Expect(logs.String()).To(ContainSubstring(o.GetName()))
 		Remove(o) // the operator has made nothing for it, and holds nothing
 		Eventually(Gone(o)).Should(Succeed())

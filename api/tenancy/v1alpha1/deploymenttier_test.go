@@ -28,8 +28,8 @@ func tier(name string, lines ...string) string {
 
 const (
 	noTier    = "metadata.name must be dev, stg or prod: a DeploymentTier overrides the built-in tier of that name"
-	wildcard  = "wildcards are refused: name the verbs, API groups and resources"
-	escape    = "the verbs bind, escalate and impersonate are refused: they would let the administrator undo the guardrails"
+	wildcard  = "wildcards are rejected: name the verbs, API groups and resources"
+	escape    = "the verbs bind, escalate and impersonate are rejected: they would let the administrator undo the guardrails"
 	guardRail = "namespaces, resourcequotas, limitranges and networkpolicies are guardrails: only get, list and watch may be allowed on them"
 )
 
@@ -40,7 +40,7 @@ func TestTierName(t *testing.T) {
 	for _, name := range []string{"qa", "production", "dev-2"} {
 		got := schematest.Create(t, tier(name))
 		if len(got) != 1 || !strings.HasSuffix(got[0], noTier) {
-			t.Errorf("the name %s is refused with %q", name, got)
+			t.Errorf("the name %s is rejected with %q", name, got)
 		}
 	}
 }

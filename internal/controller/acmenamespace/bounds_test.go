@@ -146,7 +146,7 @@ var _ = Describe("A tier bounds", Ordered, ContinueOnFailure, func() {
 		}
 	})
 
-	It("says which pods violate a stricter tier, stops none of them, and no longer says so once they are gone", func() {
+	It("reports the pods that violate a stricter tier until they are gone, and stops none of them", func() {
 		n := created(team("bounds-stricter"))
 		ns := n.Spec.NamespaceName
 		enforced(ns, "dev", "pods", "count/pods")
@@ -166,7 +166,7 @@ var _ = Describe("A tier bounds", Ordered, ContinueOnFailure, func() {
 		Expect(Message(n, "Composed")).To(HaveSuffix("with the Pod Security level restricted, which all pods meet"))
 	})
 
-	It("says what uses more than a smaller quota allows", func() {
+	It("reports what uses more than a smaller quota allows", func() {
 		n := created(team("bounds-smaller"))
 		enforced(n.Spec.NamespaceName, "dev", "pods", "count/pods")
 		Create(pod(n.Spec.NamespaceName, "one"))
@@ -202,7 +202,7 @@ var _ = Describe("The condition Protected", Ordered, ContinueOnFailure, func() {
 		GinkgoHelper()
 		Eventually(func(g Gomega) {
 			g.Expect(Condition(n, "Protected")()).To(Equal("False PolicyMissing"))
-			g.Expect(Message(n, "Protected")).To(And(HavePrefix(what+": guardrails are repaired"),
+			g.Expect(Message(n, "Protected")).To(And(HavePrefix(what+": changed guardrails are repaired"),
 				HaveSuffix(install)))
 		}).Should(Succeed())
 		Expect(Ready(n)()).To(Equal("True Ready"))
@@ -212,7 +212,7 @@ var _ = Describe("The condition Protected", Ordered, ContinueOnFailure, func() {
 		GinkgoHelper()
 		Eventually(func(g Gomega) {
 			g.Expect(Condition(n, "Protected")()).To(Equal("False PolicyDiffers"))
-			g.Expect(Message(n, "Protected")).To(And(HavePrefix(what+" is not what this version of the operator needs: "), HaveSuffix(install)))
+			g.Expect(Message(n, "Protected")).To(And(HavePrefix(what+" does not match this version of the operator: "), HaveSuffix(install)))
 		}).Should(Succeed())
 		Expect(Ready(n)()).To(Equal("True Ready"))
 		Eventually(metric).Should(BeEquivalentTo(0))

@@ -12,12 +12,13 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 )
 
-// Critical tells why, and since when, the operator should not be replaced because of this object: billing knows that the
-// namespace is given back, but it is not gone. An operator of another version should not find it half-way.
+// Critical returns why, and since when, the operator should not be replaced because of this object: its release
+// is reported to billing, but the Namespace still exists. An operator of another version should not start
+// half-way.
 func Critical(n *v1alpha1.AcmeNamespace) (since time.Time, why string) {
-	told := meta.FindStatusCondition(n.Status.Conditions, BillingReleased)
-	if n.DeletionTimestamp.IsZero() || told == nil || told.Status != metav1.ConditionTrue {
+	released := meta.FindStatusCondition(n.Status.Conditions, BillingReleased)
+	if n.DeletionTimestamp.IsZero() || released == nil || released.Status != metav1.ConditionTrue {
 		return time.Time{}, ""
 	}
-	return told.LastTransitionTime.Time, "its namespace is released and not gone yet"
+	return released.LastTransitionTime.Time, "its release is reported to billing, and its namespace still exists"
 }

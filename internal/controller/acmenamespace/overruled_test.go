@@ -16,7 +16,7 @@ import (
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
-var _ = Describe("A guardrail that admission of the cluster overrules", func() {
+var _ = Describe("A guardrail that admission of the cluster changes", func() {
 	It("is named, with the field, and the namespace is not ready", func() {
 		release := Overrule("", "namespaces", "object.metadata.name in ['app-overruled', 'overruled-probe']",
 			`[JSONPatch{op: "add", path: "/metadata/labels/pod-security.kubernetes.io~1enforce", value: "privileged"}]`,
@@ -25,8 +25,8 @@ var _ = Describe("A guardrail that admission of the cluster overrules", func() {
 		n := Create(team("overruled"))
 		Eventually(Ready(n)).Should(Equal("False ChildOverruled"))
 		Expect(Condition(n, engine.Stalled)()).To(Equal("True ChildOverruled"))
-		Expect(Message(n, "Composed")).To(ContainSubstring("Namespace app-overruled is not as it was sent"))
-		Expect(Message(n, "Composed")).To(ContainSubstring("overrules metadata.labels[pod-security.kubernetes.io/enforce]. "))
+		Expect(Message(n, "Composed")).To(ContainSubstring("Namespace app-overruled differs from what was sent"))
+		Expect(Message(n, "Composed")).To(ContainSubstring("changes metadata.labels[pod-security.kubernetes.io/enforce]. "))
 		Expect(bindingOf(n).Subjects).To(HaveLen(1), "the others are made")
 
 		release()
@@ -42,7 +42,7 @@ var _ = Describe("A guardrail that admission of the cluster overrules", func() {
 		StartOperator()
 		n := Create(team("extended"))
 		Eventually(Ready(n)).Should(Equal("False ChildOverruled"))
-		Expect(Message(n, "Composed")).To(And(ContainSubstring("Role app-extended/namespace-admin is not as it was sent"), ContainSubstring("overrules rules[0].verbs[0]. ")))
+		Expect(Message(n, "Composed")).To(And(ContainSubstring("Role app-extended/namespace-admin differs from what was sent"), ContainSubstring("changes rules[0].verbs[0]. ")))
 	})
 
 	It("is not one whose amounts the API server rounds, or derives from each other", func() {

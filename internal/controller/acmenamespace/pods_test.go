@@ -13,7 +13,7 @@ import (
 )
 
 var _ = Describe("That all pods meet the Pod Security level", func() {
-	It("is on record, until another level was enforced meanwhile", func() {
+	It("is recorded, until another level was enforced meanwhile", func() {
 		op := StartOperator()
 		n := created(team("pods-record"))
 		ns := namespaceOf(n)

@@ -42,11 +42,11 @@ func TestNothingIsSaidOfPodsThatNobodyLookedAt(t *testing.T) {
 		said     string
 	}{
 		tenancy.MaxPods:     {v1alpha1.PodSecurityBaseline, "with the Pod Security level baseline, which all pods meet"},
-		tenancy.MaxPods + 1: {"", "which the first 500 pods meet; there are more, and nobody has looked at them"},
+		tenancy.MaxPods + 1: {"", "which the first 500 pods meet; more exist and were not checked"},
 	} {
 		r := &run{Scope: engine.Scope[*v1alpha1.AcmeNamespace]{Live: pods, Obj: &v1alpha1.AcmeNamespace{}}}
 		r.grant.Tier.PodSecurity = v1alpha1.PodSecurityBaseline
-		got, err := r.judgeTier(t.Context())
+		got, err := r.checkTier(t.Context())
 		if err != nil || got.violated || r.Obj.Status.PodSecurity != want.recorded || !strings.HasSuffix(got.message, want.said) {
 			t.Errorf("%d pods: recorded %q, %+v, %v", pods, r.Obj.Status.PodSecurity, got, err)
 		}

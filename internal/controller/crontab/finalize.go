@@ -28,7 +28,7 @@ func (kind) Finalize(s engine.Scope[*v1alpha1.CronTab]) []engine.Step {
 
 // end stops or awaits the runs in progress.
 func (r *run) end(ctx context.Context) (engine.Outcome, error) {
-	if err := r.look(ctx); err != nil {
+	if err := r.readRuns(ctx); err != nil {
 		return engine.Outcome{}, err
 	}
 	running := slices.DeleteFunc(r.view.jobs, func(j job) bool { return j.outcome != v1alpha1.OutcomeRunning })

@@ -13,10 +13,10 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
 )
 
-// defaultHistory is how many ended runs are kept when the object does not say.
+// defaultHistory is how many ended runs are kept by default.
 const defaultHistory = 3
 
-// prunable lists the ended runs that are not kept any more, and when the next of the others is too old.
+// prunable returns the ended runs that are no longer kept, and when the next of the others will be too old.
 func prunable(v view) (gone []string, again time.Time) {
 	history := v.tab.Spec.History
 	for outcome, keep := range map[v1alpha1.Outcome]*int32{
@@ -33,7 +33,7 @@ func prunable(v view) (gone []string, again time.Time) {
 			case over && v.recorded(j):
 				gone = append(gone, j.name)
 			case over:
-				again = sooner(again, v.now.Add(time.Second)) // once the status tells how it ended
+				again = sooner(again, v.now.Add(time.Second)) // once the status shows how it ended
 			default:
 				again = sooner(again, expires)
 			}
@@ -43,14 +43,14 @@ func prunable(v view) (gone []string, again time.Time) {
 	return gone, again
 }
 
-// ended lists the runs that ended so, the latest first.
+// ended returns the runs with an outcome, the latest first.
 func ended(jobs []job, outcome v1alpha1.Outcome) []job {
 	jobs = slices.DeleteFunc(slices.Clone(jobs), func(j job) bool { return j.outcome != outcome })
 	slices.SortFunc(jobs, func(a, b job) int { return cmp.Or(b.ended.Compare(a.ended), cmp.Compare(a.name, b.name)) })
 	return jobs
 }
 
-// expiry is when a run is too old; zero means never.
+// expiry returns when a run will be too old; zero means never.
 func expiry(j job, maxAge *metav1.Duration) time.Time {
 	if maxAge == nil {
 		return time.Time{}
@@ -58,7 +58,7 @@ func expiry(j job, maxAge *metav1.Duration) time.Time {
 	return j.ended.Add(maxAge.Duration)
 }
 
-// sooner is the earlier of two instants, of which the zero one means never.
+// sooner returns the earlier of two instants, of which the zero one means never.
 func sooner(a, b time.Time) time.Time {
 	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
 		return b
@@ -66,8 +66,8 @@ func sooner(a, b time.Time) time.Time {
 	return a
 }
 
-// recorded tells whether the status, as it was read, knows all about a run. A run that went earlier would be
-// started again: its name would be free.
+// recorded reports whether the status before this reconcile has the outcome of a run. A run that is deleted
+// earlier would be started again, because its name would be free.
 func (v view) recorded(j job) bool {
 	s := v.tab.Status
 	if s.Ledger == nil || slices.ContainsFunc(s.Active, func(a v1alpha1.ActiveRun) bool { return a.Job == j.name }) {
@@ -80,8 +80,8 @@ func (v view) recorded(j job) bool {
 	return !slices.ContainsFunc(pending, func(request string) bool { return jobOfRequest(v.tab.Name, request) == j.name })
 }
 
-// unknown tells whether the status, as it was read, has nothing of a run although its slot is dealt with now: it was
-// started by a run of ours whose status was not written, and more has happened since.
+// unknown reports whether the status before this reconcile lacks a run whose slot is settled now: it was
+// started by a reconcile that did not write the status, and more has happened since.
 func (v view) unknown(j job, d decision) bool {
 	s := v.tab.Status
 	switch {

@@ -22,9 +22,9 @@ import (
 	"github.com/acme/platform-operator/internal/names"
 )
 
-// look reads all runs. One that is in progress according to the status and missing in the cache is read from the API server:
-// the cache may be late, and a run in progress must not count as gone.
-func (r *run) look(ctx context.Context) error {
+// readRuns reads all runs. A run that is in progress according to the status and missing in the cache is read
+// from the API server: the cache may be late, and a run in progress must not be considered gone.
+func (r *run) readRuns(ctx context.Context) error {
 	r.view = view{now: r.Clock.Now(), tab: r.Obj.DeepCopy()}
 	r.live = map[string]*batchv1.Job{}
 	if err := r.EachOwned(ctx, func(o client.Object) error {
@@ -50,7 +50,7 @@ func (r *run) look(ctx context.Context) error {
 	return nil
 }
 
-// isRun tells whether an object has the name of a run: a copy of one has another name.
+// isRun reports whether an object has the name of a run. A copy of a run has another name.
 func isRun(tab *v1alpha1.CronTab, o client.Object) bool {
 	_, ok := runOf(tab.Name, o.GetName())
 	return ok
@@ -62,7 +62,7 @@ func (r *run) add(live *batchv1.Job) {
 	r.view.jobs = append(r.view.jobs, observed(live, slot))
 }
 
-// observed is what matters of a Job.
+// observed returns the relevant part of a Job.
 func observed(live *batchv1.Job, slot time.Time) job {
 	j := job{
 		name: live.Name, slot: slot, started: live.CreationTimestamp.Time, outcome: v1alpha1.OutcomeRunning,
@@ -87,12 +87,12 @@ func observed(live *batchv1.Job, slot time.Time) job {
 	return j
 }
 
-// stop stops runs. Their Jobs stay until the pods are gone, so that what follows does not meet them.
+// stop stops runs. Their Jobs remain until the pods are gone, so that the next run does not meet them.
 func (r *run) stop(ctx context.Context, names ...string) error {
 	return r.discard(ctx, names, metav1.DeletePropagationForeground)
 }
 
-// discard deletes the Jobs of runs. One that cannot be deleted keeps none of the others.
+// discard deletes the Jobs of runs. A Job that cannot be deleted does not prevent the deletion of the others.
 func (r *run) discard(ctx context.Context, names []string, propagation metav1.DeletionPropagation) error {
 	var errs []error
 	for _, name := range names {
@@ -101,13 +101,13 @@ func (r *run) discard(ctx context.Context, names []string, propagation metav1.De
 	return errors.Join(errs...)
 }
 
-// prune deletes ended runs that are not kept any more, with their pods.
+// prune deletes ended runs that are no longer kept, with their pods.
 func (r *run) prune(ctx context.Context) (engine.Outcome, error) {
 	again, err := r.discardOld(ctx)
 	return engine.Done().Due(again), err
 }
 
-// discardOld deletes the runs that are not kept any more, and gives the time when the next of the others is too old.
+// discardOld deletes the runs that are no longer kept, and returns when the next of the others will be too old.
 func (r *run) discardOld(ctx context.Context) (again time.Time, err error) {
 	gone, again := prunable(r.view)
 	return again, r.discard(ctx, gone, metav1.DeletePropagationBackground)

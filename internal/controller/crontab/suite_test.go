@@ -61,7 +61,7 @@ func with(p v1alpha1.ConcurrencyPolicy) func(*v1alpha1.CronTab) {
 // come lets the next slot of a CronTab come, and gives the name of its Job.
 func come(c *v1alpha1.CronTab) string {
 	GinkgoHelper()
-	AwaitRun(c) // else a run that goes on may start the slot for the version before
+	AwaitRun(c) // else a run in progress may start the slot for the version before
 	Expect(c.Status.NextRuns).NotTo(BeEmpty())
 	slot := c.Status.NextRuns[0].UTC()
 	now.SetTime(slot.Add(20 * time.Millisecond))
@@ -99,7 +99,7 @@ func job(c *v1alpha1.CronTab, name string) *batchv1.Job {
 	return j
 }
 
-// active lists the Jobs that go on according to the status.
+// active lists the Jobs in progress according to the status.
 func active(c *v1alpha1.CronTab) []string {
 	Expect(Reload(c)).To(Succeed())
 	all := []string{}

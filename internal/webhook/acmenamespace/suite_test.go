@@ -41,7 +41,7 @@ var _ = BeforeEach(func() {
 	Warned.Take()
 })
 
-// directory knows everybody but nobody. It may be broken.
+// directory knows every user except "nobody". It may be broken.
 type directory struct {
 	mu    sync.Mutex
 	ask   func(context.Context) error
@@ -85,7 +85,7 @@ func created(n *v1alpha1.AcmeNamespace) *v1alpha1.AcmeNamespace {
 	return AwaitReady(Create(n))
 }
 
-// update changes an object as often as somebody else is faster, and gives what came of it.
+// update changes an object, again after each conflict, and returns the result.
 func update[T client.Object](o T, do func(T)) error {
 	GinkgoHelper()
 	var err error
