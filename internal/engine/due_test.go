@@ -61,7 +61,7 @@ func result(outcomes ...Outcome) (out Outcome, reason, message string) {
 		steps = append(steps, always(o))
 	}
 	r := &runner[*thing]{Config: Config[*thing]{}.withDefaults()}
-	s := Scope[*thing]{Obj: &thing{}, Clock: r.Clock, runner: r}
+	s := Scope[*thing]{Obj: &thing{}, Clock: r.Clock, runner: r, wrong: new(bool)}
 	out, _ = s.run(context.Background(), steps)
 	for _, c := range s.Obj.CommonStatus().Conditions {
 		if c.Type == Ready {

@@ -64,6 +64,7 @@ type Scope[T Object] struct {
 
 	runner *runner[T]
 	told   *[]func()
+	wrong  *bool // what Ready tells
 }
 
 // Told has something counted or reported that the status tells, once that is written: a run whose status cannot be

@@ -46,6 +46,7 @@ type Outcome struct {
 	reason, message string
 	after           time.Duration
 	due             time.Time
+	wrong           bool
 }
 
 type state int
@@ -69,11 +70,21 @@ const reasonReady = "Ready"
 func Done() Outcome { return Outcome{reason: reasonDone} }
 
 // Because is the outcome with a reason of its own. That of a step that is done is also the reason of Ready, with
-// the step's message, when all steps are done: it tells what is peculiar about an object with which nothing is wrong.
+// the step's message, when all steps are done: it tells what is peculiar about an object.
 func (o Outcome) Because(reason string) Outcome {
 	o.reason = reason
 	return o
 }
+
+// Warning is the outcome of a step that has found something wrong, although it is done, or waits for the world: the event
+// that tells of it is a warning. Those of errors and of what a user has to change are warnings anyway.
+func (o Outcome) Warning() Outcome {
+	o.wrong = true
+	return o
+}
+
+// isWrong tells whether somebody should look into it.
+func (o Outcome) isWrong() bool { return o.wrong || o.state == blocked }
 
 // Saying is the outcome with a message for the reader of the condition.
 func (o Outcome) Saying(message string) Outcome {
@@ -120,7 +131,7 @@ func (o *Outcome) add(step Outcome) {
 	switch {
 	case step.state == lacking: // Ready does not follow it
 	case step.state == done && step.reason != reasonDone:
-		o.reason, o.message = step.reason, step.message
+		o.reason, o.message, o.wrong = step.reason, step.message, step.wrong
 	case o.reason == reasonReady:
 		o.message = cmp.Or(step.message, o.message)
 	}
@@ -158,7 +169,7 @@ func Explain(err error, reason, message string) error { return explained{err, re
 
 // failed is the outcome that stands for an error.
 func failed(err error) Outcome {
-	o := Outcome{state: waiting, reason: "Error", message: err.Error()}
+	o := Outcome{state: waiting, reason: "Error", message: err.Error(), wrong: true}
 	if r := apierrors.ReasonForError(err); r != metav1.StatusReasonUnknown {
 		o.reason = string(r)
 	}

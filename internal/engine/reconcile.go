@@ -56,7 +56,7 @@ func (r *runner[T]) Reconcile(ctx context.Context, obj T) (ctrl.Result, error) {
 	if err != nil {
 		return resultOf(ctx, r.Clock, Outcome{}, client.IgnoreNotFound(err))
 	}
-	s := Scope[T]{Client: r.client, Live: r.live, Obj: obj, Clock: r.Clock, Log: ctrl.LoggerFrom(ctx), runner: r, told: new([]func())}
+	s := Scope[T]{Client: r.client, Live: r.live, Obj: obj, Clock: r.Clock, Log: ctrl.LoggerFrom(ctx), runner: r, told: new([]func()), wrong: new(bool)}
 	act := r.proceed
 	switch {
 	case obj.GetAnnotations()[names.AnnotationPaused] == "true":
@@ -213,7 +213,7 @@ func (r *runner[T]) writeStatus(ctx context.Context, before T, s Scope[T], runEr
 		if err := r.client.Status().Patch(ctx, written, patch); err != nil {
 			return errors.Join(runErr, client.IgnoreNotFound(err))
 		}
-		r.report(before, s.Obj)
+		r.report(before, s.Obj, *s.wrong)
 	}
 	for _, tell := range *s.told {
 		tell()

@@ -51,6 +51,7 @@ func (s Scope[T]) setReady(condition string, out Outcome) {
 		out.message = condition + ": " + out.message
 	}
 	s.set(Ready, out)
+	*s.wrong = out.isWrong()
 	if out.state == blocked {
 		s.setCondition(Stalled, metav1.ConditionTrue, out.reason, out.message)
 	} else {
@@ -68,8 +69,9 @@ func (s Scope[T]) clearPaused() {
 }
 
 // report makes events and metrics from the transitions between two versions of an object: one event
-// when Ready or Paused changes its status or reason, one count for every condition.
-func (r *runner[T]) report(before, after T) {
+// when Ready or Paused changes its status or reason, one count for every condition. The event is a warning when Ready tells
+// of something wrong.
+func (r *runner[T]) report(before, after T, wrong bool) {
 	for _, c := range after.CommonStatus().Conditions {
 		was := meta.FindStatusCondition(before.CommonStatus().Conditions, c.Type)
 		if was != nil && was.Status == c.Status && was.Reason == c.Reason {
@@ -78,12 +80,12 @@ func (r *runner[T]) report(before, after T) {
 		transitions.WithLabelValues(r.Name, c.Type, string(c.Status)).Inc()
 		switch c.Type {
 		case Ready:
-			r.event(after, c)
+			r.event(after, c, wrong)
 			if c.Status == metav1.ConditionTrue && neverReady(before) {
 				timeToReady.WithLabelValues(r.Name).Observe(r.Clock.Since(after.GetCreationTimestamp().Time).Seconds())
 			}
 		case Paused:
-			r.event(after, c)
+			r.event(after, c, false)
 		}
 	}
 }
@@ -96,9 +98,9 @@ func neverReady[T Object](obj T) bool {
 		c.LastTransitionTime.Sub(obj.GetCreationTimestamp().Time) < 5*time.Second)
 }
 
-func (r *runner[T]) event(obj T, c metav1.Condition) {
+func (r *runner[T]) event(obj T, c metav1.Condition, wrong bool) {
 	eventType := corev1.EventTypeNormal
-	if meta.IsStatusConditionTrue(obj.CommonStatus().Conditions, Stalled) || c.Reason == "Error" {
+	if wrong {
 		eventType = corev1.EventTypeWarning
 	}
 	r.recorder.Eventf(obj, nil, eventType, c.Reason, "Reconcile", "%s", clip(c.Message, maxNote))

@@ -12,3 +12,14 @@ func Clip(text string, n int) string {
 	}
 	return strings.ToValidUTF8(text[:n], "") + "…"
 }
+
+// maxNote is the longest note of an event that the API server accepts, in bytes.
+const maxNote = 1024
+
+// Note shortens a text, if need be, to what an event may have as its note: one that is longer would never be seen.
+func Note(text string) string {
+	if len(text) <= maxNote {
+		return text
+	}
+	return Clip(text, maxNote-len("…"))
+}

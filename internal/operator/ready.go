@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 
+	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/tolerant"
 )
 
@@ -59,7 +60,7 @@ func (h *holding) report(o client.Object, err error) {
 	ctrl.Log.Error(err, "An object cannot be read: nothing is done for it until that is mended. All others are served.",
 		"kind", kind, "namespace", o.GetNamespace(), "name", o.GetName())
 	h.recorder.Eventf(o, nil, corev1.EventTypeWarning, "Unreadable", "Read",
-		"The operator cannot read this %s, and does nothing for it: %.700s. Change that field with kubectl edit.", kind, err.Error())
+		"The operator cannot read this %s, and does nothing for it: %s. Change that field with kubectl edit.", kind, names.Clip(err.Error(), 700))
 }
 
 // addChecks answers probes: alive when the process answers; ready when the caches are filled, or have had the time for it, and

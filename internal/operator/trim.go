@@ -18,7 +18,7 @@ import (
 
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
-	"github.com/acme/platform-operator/internal/restart"
+	"github.com/acme/platform-operator/internal/workload"
 )
 
 const (
@@ -184,7 +184,7 @@ func pruneWorkload(o client.Object) client.Object {
 	switch o := o.(type) {
 	case *appsv1.Deployment:
 		fingerprint = pruneTemplate(&o.Spec.Template, fingerprint)
-		o.Status.Conditions = nil
+		o.Status.Conditions = stuck(o.Status.Conditions)
 	case *appsv1.StatefulSet:
 		fingerprint = pruneTemplate(&o.Spec.Template, fingerprint)
 		o.Spec.VolumeClaimTemplates = nil
@@ -202,13 +202,23 @@ func pruneWorkload(o client.Object) client.Object {
 	return o
 }
 
+// stuck keeps of the conditions of a Deployment that its rollout does not end.
+func stuck(all []appsv1.DeploymentCondition) []appsv1.DeploymentCondition {
+	for _, c := range all {
+		if c.Reason == workload.ProgressDeadlineExceeded {
+			return []appsv1.DeploymentCondition{{Type: c.Type, Status: c.Status, Reason: workload.ProgressDeadlineExceeded}}
+		}
+	}
+	return nil
+}
+
 // pruneTemplate keeps of a pod template its labels and its marks, and gives a fingerprint of all of it. The API server
 // admits none without containers: one that has none was pruned before, and keeps the fingerprint that it has got then.
 func pruneTemplate(t *corev1.PodTemplateSpec, before string) (fingerprint string) {
 	if len(t.Spec.Containers) == 0 {
 		return before
 	}
-	fingerprint = restart.Fingerprint(t)
+	fingerprint = workload.Fingerprint(t)
 	t.Spec = corev1.PodSpec{}
 	maps.DeleteFunc(t.Annotations, func(key, _ string) bool { return !isOurs(key) })
 	return fingerprint

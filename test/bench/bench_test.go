@@ -240,3 +240,24 @@ func TestParse(t *testing.T) {
 		t.Errorf("parse = %+v, %v", o, err)
 	}
 }
+
+// TestPunctuality: a run that is late because nobody looked fails the bench, a machine that is slow for everybody does not.
+func TestPunctuality(t *testing.T) {
+	for name, c := range map[string]struct {
+		late, raw float64
+		fails     bool
+	}{
+		"as soon as the raw client": {0.4, 0.4, false},
+		"a fast machine":            {0.9, 0.05, false},
+		"a machine that is busy":    {24, 6, false},
+		"looked at 25 s late":       {25.3, 0.4, true},
+		"the same on a busy one":    {31, 2, true},
+		"never":                     {math.NaN(), 0.4, true},
+	} {
+		r := &cronResult{CronTab: startStats{DelaySeconds: percentiles{P99: c.late}}, RawDelaySeconds: percentiles{P99: c.raw}, CronJob: startStats{Requests: 1}}
+		r.judge()
+		if got := (&report{CronTabs: r}).verdict(false) != nil; got != c.fails {
+			t.Errorf("%s: fails: %v, %+v", name, got, r.Aims)
+		}
+	}
+}

@@ -198,11 +198,11 @@ func (r *watcherResult) judge() {
 			Got: operator.BurstLoad.CPUSeconds / raw.BurstLoad.CPUSeconds,
 		},
 		aim{
-			Name: "requests per restart, without events", Most: 4, Ceiling: 5.5, Enforced: true,
+			Name: "requests per restart, without events", Most: 4, Ceiling: 5.25, Enforced: true,
 			Got: r.PerRestart.Total - r.PerRestart.Events,
 		},
 		aim{
-			Name: "requests per restart with a debounce, without events", Most: 6, Ceiling: 7.5, Enforced: true,
+			Name: "requests per restart with a debounce, without events", Most: 6, Ceiling: 6.25, Enforced: true,
 			Got: r.PerDebounced.Total - r.PerDebounced.Events,
 		},
 		aim{Name: "requests for unwatched changes", Most: 0, Ceiling: watchRenewals, Enforced: true, Got: r.Unwatched.Requests},

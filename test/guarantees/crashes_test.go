@@ -147,8 +147,10 @@ type crashed struct {
 	again bool
 }
 
-// form is a write whatever the object's name is.
-func form(w testenv.Write, name string) string { return strings.ReplaceAll(w.String(), name, "NAME") }
+// form is a write whatever the object's name, and the slot of its run, is.
+func form(w testenv.Write, name string) string {
+	return slots.ReplaceAllString(strings.ReplaceAll(w.String(), name, "NAME"), "-SLOT")
+}
 
 // occurrence is how many of the writes have the form of the last.
 func occurrence(writes []testenv.Write, name string) int {

@@ -39,6 +39,8 @@ type ordeal struct {
 	end func(op *Operator, k *kind, o engine.Object)
 	// external tells that the ordeal is about the outside system.
 	external bool
+	// webhooks tells that the ordeal is about the kind's webhooks.
+	webhooks bool
 	// lingers tells that the children linger: an object whose deletion takes them along must not go before them.
 	lingers bool
 	// emptied tells that nothing stays, whatever the deletion keeps.
@@ -69,7 +71,7 @@ func ordeals() []ordeal {
 			wayOut: func(k *kind) string { return k.fixture.Lingering() },
 			end:    func(_ *Operator, _ *kind, o engine.Object) { release(o) },
 		},
-		{name: "webhooks that are down", arrange: killWebhooks},
+		{name: "webhooks that are down", webhooks: true, arrange: killWebhooks},
 		{
 			name: "a role without the verb delete", arrange: func(_ *Operator, o engine.Object) { takeAway("delete", namespaceNamed(o.GetName())) },
 			wayOut: func(*kind) string { return `cannot delete resource` },
@@ -82,7 +84,7 @@ func ordeals() []ordeal {
 func describeFinalizers(k *kind) {
 	Describe("G6: lets go of an object when it meets", Label("G6"), func() {
 		for _, x := range ordeals() {
-			if x.external && !k.hasOutside("G6") {
+			if x.external && !k.hasOutside("G6") || x.webhooks && !k.hasWebhook("G6") {
 				continue
 			}
 			It(x.name, func(ctx context.Context) {
@@ -107,6 +109,9 @@ func describeFinalizers(k *kind) {
 					goneOrExplained(k, x, o, holds[o])
 				}
 				retriesAreBounded(op, k, objects)
+				if x.lingers {
+					changedInVain(op, k, objects)
+				}
 				for _, o := range objects {
 					if x.end != nil && (x.emptied || Gone(o)() != nil) {
 						x.end(op, k, o)
@@ -137,6 +142,21 @@ func goneOrExplained(k *kind, x ordeal, o engine.Object, holds bool) {
 		g.Expect(c.Message).To(ContainSubstring(x.wayOut(k)))
 		g.Expect(kstatus(k, o)).To(Equal(status.TerminatingStatus))
 	}).Should(Succeed(), x.name)
+}
+
+// changedInVain lets happen what objects are about while they are on their way out: none of it is acted on any more.
+func changedInVain(op *Operator, k *kind, objects []engine.Object) {
+	GinkgoHelper()
+	for _, o := range objects {
+		if Gone(o)() == nil {
+			continue
+		}
+		before := reconciles(k)
+		Change(o, func(o engine.Object) { k.fixture.Change(o, o.GetName()) })
+		Eventually(reconciles).WithArguments(k).Should(BeNumerically(">", before))
+		Eventually(busy).WithArguments(k).Should(BeZero())
+		Expect(op.Wire.Writes(about(o), is(k.fixture.Action(o.GetName())))).To(BeEmpty())
+	}
 }
 
 // retriesAreBounded checks that objects that do not go do not keep the operator busy.

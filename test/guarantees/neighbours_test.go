@@ -132,7 +132,7 @@ func (k *kind) life(op *Operator, o engine.Object) []string {
 	quietFor(op, o)
 	var all []string
 	for _, w := range op.Wire.Writes(about(o)) {
-		all = append(all, strings.ReplaceAll(w.String(), o.GetName(), "UNIQUE"))
+		all = append(all, form(w, o.GetName()))
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
@@ -161,7 +161,7 @@ func (a attacker) attack(ctx context.Context, k *kind, victim engine.Object, loo
 		}
 		for _, f := range a.forgeries(k, victim, loot[key]) {
 			apply := func() error {
-				return a.Apply(ctx, client.ApplyConfigurationFromUnstructured(f.DeepCopy()), client.FieldOwner(names.FieldManager(k.controller())))
+				return a.Apply(ctx, client.ApplyConfigurationFromUnstructured(f.DeepCopy()), client.FieldOwner(names.FieldManager(k.controller)))
 			}
 			err := apply()
 			if a.all && unhindered && err != nil { // the API server takes a moment to forget the policy

@@ -220,7 +220,7 @@ func (k *kind) identity(o client.Object) client.Object {
 
 // unreadable is how many objects of a kind the operator could not decode.
 func unreadable(k *kind) float64 {
-	return Metric("platform_operator_unreadable_objects", k.controller())
+	return Metric("platform_operator_unreadable_objects", k.controller)
 }
 
 // place is where a string stands in a kind, with what the generated schema says of it.

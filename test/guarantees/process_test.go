@@ -119,7 +119,7 @@ func startProcess() *process {
 		g.Expect(resp.Body.Close()).To(Succeed())
 		g.Expect(resp.StatusCode).To(Equal(http.StatusOK))
 		for _, row := range operator.Kinds { // a replica is ready before its caches are filled
-			g.Expect(p.log.String()).To(ContainSubstring(fmt.Sprintf(`"Starting workers","controller":%q`, newKind(row).controller())))
+			g.Expect(p.log.String()).To(ContainSubstring(fmt.Sprintf(`"Starting workers","controller":%q`, newKind(row).controller)))
 		}
 	}).Should(Succeed())
 	return p

@@ -237,13 +237,15 @@ type PendingRestart struct {
 	// time.
 	// +optional
 	NotBefore *metav1.Time `json:"notBefore,omitempty"`
-	// started is true once the restart has begun. It is written before the first workload is patched or
-	// pod evicted: from then on newer content is the next restart, and none is taken back.
+	// started is true once the restart has begun: from then on newer content is the next restart, and none is
+	// taken back. It is written before the first pod is evicted and, unless templates are recorded, whose
+	// generations tell the same, before the first workload is patched.
 	// +optional
 	Started bool `json:"started,omitempty"`
 	// templates identify the selected workloads' pod templates, read after the content had changed. A
 	// workload whose template differs from that later has rolled since, and runs with this content already.
-	// They are recorded while the restart waits.
+	// They are recorded while the restart waits. Another object's that has seen the same content of the same
+	// source earlier hold, too.
 	// +optional
 	// +listType=atomic
 	Templates []WorkloadTemplate `json:"templates,omitempty"`

@@ -75,10 +75,14 @@ var _ = Describe("Billing", Ordered, ContinueOnFailure, func() {
 
 	It("is told again, under the same id, when the operator could not note that it was", func() {
 		n := created(team("bill-again", retained))
-		lost := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.For("bill-again") && w.Method == http.MethodPatch }, Count: 2})
+		tellings := func() int { return len(told.Of(n)()) }
+		// How often a status says before that billing is being asked depends on how fast that answers.
+		lost := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool {
+			return w.For("bill-again") && w.Method == http.MethodPatch && tellings() < 2
+		}})
 		Remove(n)
 		Eventually(Gone(n)).Should(Succeed())
-		Expect(lost.Tripped()).To(Equal(2))
+		Expect(lost.Tripped()).NotTo(BeZero())
 		releases := told.Of(n)()
 		Expect(len(releases)).To(BeNumerically(">", 1))
 		for _, r := range releases {

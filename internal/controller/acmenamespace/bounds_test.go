@@ -157,7 +157,7 @@ var _ = Describe("A tier bounds", Ordered, ContinueOnFailure, func() {
 		const insecure = "1 pod(s) violate the Pod Security level restricted (loose); they continue to run, but cannot be started again; adapt them, or choose another tier"
 		Eventually(Ready(n)).Should(Equal("True TierViolated"))
 		Expect(Message(n, "Composed")).To(HaveSuffix(insecure))
-		Eventually(EventsOf(n)).Should(ContainElement(And(ContainSubstring("TierViolated"), ContainSubstring(insecure))))
+		Eventually(EventsOf(n)).Should(ContainElement(And(HavePrefix("Warning TierViolated: "), ContainSubstring(insecure))))
 		Expect(Reload(loose)).To(Succeed())
 		Expect(loose.DeletionTimestamp).To(BeNil())
 

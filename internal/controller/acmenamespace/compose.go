@@ -261,11 +261,11 @@ func (r *run) inPlace(ctx context.Context) (engine.Outcome, error) {
 	case err != nil:
 		return engine.Outcome{}, err
 	case len(r.unreported) > 0:
-		return engine.DoneUntil(r.RetryMax).Because(tenancy.ReasonReleaseUnreported).Saying(judged.message + r.sayUnreported()), nil
+		return engine.DoneUntil(r.RetryMax).Because(tenancy.ReasonReleaseUnreported).Warning().Saying(judged.message + r.sayUnreported()), nil
 	case judged.insecure:
-		return engine.DoneUntil(lookAgain).Because(tenancy.ReasonTierViolated).Saying(judged.message), nil
+		return engine.DoneUntil(lookAgain).Because(tenancy.ReasonTierViolated).Warning().Saying(judged.message), nil
 	case judged.violated:
-		return engine.Done().Because(tenancy.ReasonTierViolated).Saying(judged.message), nil
+		return engine.Done().Because(tenancy.ReasonTierViolated).Warning().Saying(judged.message), nil
 	default:
 		return engine.Done().Saying(judged.message), nil
 	}

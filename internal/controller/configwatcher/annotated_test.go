@@ -244,6 +244,7 @@ var _ = Describe("The annotation on a ConfigMap or a Secret", Ordered, func() {
 	},
 		Entry("empty", ""),
 		Entry("no label", "webapp"),
+		Entry("longer than an event may be", strings.Repeat("a", 5000)),
 		Entry("no value that a label may have", "app=a b"),
 		Entry("something long", "app="+strings.Repeat("a", 64)),
 	)

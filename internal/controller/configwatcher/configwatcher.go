@@ -102,7 +102,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 		RetryMax:                o.RetryMax,
 		Clock:                   o.Clock,
-	}, kind{mgr.GetClient(), mgr.GetAPIReader(), restarter, lru.New(remembered)})
+	}, kind{mgr.GetClient(), mgr.GetAPIReader(), restarter, lru.New(restart.Remembered)})
 }
 
 func keysOf(kind v1alpha1.SourceKind) func(*v1alpha1.ConfigWatcher) []client.ObjectKey {
@@ -121,7 +121,7 @@ type kind struct {
 	cache     client.Reader
 	live      client.Reader
 	restarter *restart.Restarter
-	readings  *lru.Cache // by ConfigWatcher
+	readings  *lru.Cache // the last one of each ConfigWatcher of an annotated object
 }
 
 // requestFor is what a ConfigWatcher asks for.

@@ -17,9 +17,6 @@ import (
 	"github.com/acme/platform-operator/internal/restart"
 )
 
-// remembered is of how many ConfigWatchers of annotated objects the last reading is kept in memory.
-const remembered = 10_000
-
 // unknown is a hash that no content has: whatever is observed differs from it.
 var unknown = strings.Repeat("0", 32)
 

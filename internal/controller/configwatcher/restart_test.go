@@ -255,6 +255,7 @@ var _ = Describe("Restarts over time", Ordered, func() {
 	It("do not happen when the change is undone within the debounce", func() {
 		cm := Create(configMap(ns, "config", "k", "A"))
 		d := Create(deployment(ns, "d", "web"))
+		rolledOut(d)
 		w := watching(watcher(ns, "w", "web", func(s *v1alpha1.ConfigWatcherSpec) { s.Restart.Debounce = at(time.Hour) }))
 		set(cm, "k", "B")
 		Eventually(restarts(w)).Should(Equal(int64(-1)))
@@ -363,6 +364,11 @@ var _ = Describe("Restarts over time", Ordered, func() {
 			Expect(Message(w, "UpToDate")).To(HaveSuffix("until those that are rolling are ready: Deployment/" + d.Name))
 			if i == 0 {
 				op.Restart()
+			} else {
+				stuck(d)
+				rerun(w)
+				Expect(Condition(w, "UpToDate")()).To(Equal("False RolloutHeld"), "it would wait for ever")
+				Expect(Message(w, "UpToDate")).To(ContainSubstring("Deployment/" + d.Name + ": its rollout has exceeded its progress deadline"))
 			}
 			rolledOut(d)
 		}

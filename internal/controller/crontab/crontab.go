@@ -149,7 +149,7 @@ func (r *run) parse(ctx context.Context) (engine.Outcome, error) {
 	r.Obj.Status.Schedule = parsed.String()
 	switch {
 	case parsed.NeverFires():
-		return engine.Done().Because(ReasonNeverFires).Saying(fmt.Sprintf(
+		return engine.Done().Because(ReasonNeverFires).Warning().Saying(fmt.Sprintf(
 			"no day matches %q, so that it never fires; change spec.cronSpec, or start runs by hand", spec.CronSpec)), nil
 	case spec.Suspend:
 		return engine.Done().Because(ReasonSuspended).Saying("spec.suspend is true: runs start by hand only"), nil
@@ -309,7 +309,7 @@ func (r *run) judge(context.Context) (engine.Outcome, error) {
 	switch {
 	case failure != nil && (success == nil || success.Before(failure)):
 		return engine.Wait(0, ReasonRunFailed, "the last run that ended has failed; this clears after the next successful run. "+
-			"The event Failed names its Job, whose pods and logs show why"), nil
+			"The event Failed names its Job, whose pods and logs show why").Warning(), nil
 	case success == nil:
 		return engine.Done().Saying("no run has ended yet"), nil
 	default:

@@ -95,7 +95,7 @@ func (r *run) checkPods(ctx context.Context) (engine.Outcome, error) {
 	}
 	reason, message, again := stuck(r.view)
 	if reason != "" {
-		return engine.Wait(0, reason, message), nil
+		return engine.Wait(0, reason, message).Warning(), nil
 	}
 	return engine.Done().Due(again), nil
 }

@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
-	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
 	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
@@ -76,21 +75,6 @@ var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
 		Expect(c.Status.LastRun.Outcome).To(Equal(v1alpha1.OutcomeSucceeded))
 		Expect(c.Status.LastSuccess).NotTo(BeNil())
 		Expect(c.Status.Replicas).To(BeZero())
-	})
-
-	It("fires at its second, and not before, by the real clock", func() {
-		op.Stop()
-		DeferCleanup(func() { op.Start() })
-		startOperator(func(o *operator.Options) { o.Clock = nil })
-		c := created(cronTab(with(v1alpha1.ConcurrencyAllow), func(c *v1alpha1.CronTab) {
-			c.Spec.CronSpec, c.Spec.MissedRuns.Policy = "* * * * *", v1alpha1.MissedRunAll // however busy the machine is
-		}))
-		slot := c.Status.NextRuns[0]
-		Eventually(jobs, "100s").WithArguments(c).Should(ContainElement(nameOf(c, slot.Time)))
-		at := job(c, nameOf(c, slot.Time)).CreationTimestamp
-		AddReportEntry("delay", at.Sub(slot.Time))
-		Expect(at.Time).NotTo(BeTemporally("<", slot.Time))
-		Expect(at.Time).To(BeTemporally("<", slot.Add(20*time.Second)), "however busy the machine is")
 	})
 
 	DescribeTable("meets a slot while a run goes on, with the policy", func(p v1alpha1.ConcurrencyPolicy, check func(c *v1alpha1.CronTab, first, second string)) {

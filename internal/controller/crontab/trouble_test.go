@@ -55,7 +55,7 @@ var _ = Describe("A CronTab in trouble", Ordered, ContinueOnFailure, func() {
 		c := created(cronTab(func(c *v1alpha1.CronTab) { c.Spec.CronSpec = "0 0 30 2 *" }))
 		Expect(Ready(c)()).To(Equal("True NeverFires"))
 		Expect(c.Status.NextRuns).To(BeEmpty())
-		Eventually(EventsOf(c)).Should(ContainElement(HavePrefix("Normal NeverFires: ")))
+		Eventually(EventsOf(c)).Should(ContainElement(HavePrefix("Warning NeverFires: ")))
 	})
 
 	It("is refused by the webhook at once", func() {
