@@ -256,7 +256,7 @@ func TestPunctuality(t *testing.T) {
 	} {
 		r := &cronResult{CronTab: startStats{DelaySeconds: percentiles{P99: c.late}}, RawDelaySeconds: percentiles{P99: c.raw}, CronJob: startStats{Requests: 1}}
 		r.judge()
-		if got := (&report{CronTabs: r}).verdict(false) != nil; got != c.fails {
+		if got := (&report{Results: map[string]outcome{cronTabName: r}}).verdict(false) != nil; got != c.fails {
 			t.Errorf("%s: fails: %v, %+v", name, got, r.Aims)
 		}
 	}
