@@ -52,22 +52,22 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// TestToolsShareVersions expects etcd and kwok to be made of the versions that Kubernetes has, so that these are compiled once.
-func TestToolsShareVersions(t *testing.T) {
+// TestKwokSharesVersions expects kwok to be made of the versions that Kubernetes has, so that these are compiled once.
+func TestKwokSharesVersions(t *testing.T) {
 	kubernetes, err := readPins("../../..", kubernetesDir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{"tools/etcd", "tools/kwok"} {
-		tool, err := readPins("../../..", dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for path, got := range tool {
-			want, shared := kubernetes[path]
-			if shared && got.Version != want.Version && !strings.HasPrefix(path, "go.etcd.io/etcd/") {
-				t.Errorf("%s has %s %s, and tools/kubernetes %s: replace it there", dir, path, got.Version, want.Version)
-			}
+	kwok, err := readPins("../../..", "tools/kwok")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{
+		"golang.org/x/net", "golang.org/x/sys", "google.golang.org/grpc", "google.golang.org/protobuf", "go.opentelemetry.io/otel",
+		"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/component-base", "sigs.k8s.io/structured-merge-diff/v6",
+	} {
+		if got, want := kwok[path], kubernetes[path]; got != want || got.Version == "" {
+			t.Errorf("tools/kwok has %v, and tools/kubernetes %v: replace it there", got, want)
 		}
 	}
 }
