@@ -38,9 +38,10 @@ func (o *annotated) watcher() *v1alpha1.ConfigWatcher {
 	w := &v1alpha1.ConfigWatcher{ObjectMeta: metav1.ObjectMeta{
 		Namespace: o.GetNamespace(), Name: names.Child(o.GetName(), strings.ToLower(o.GetKind())),
 	}}
-	if err := Reload(w); apierrors.IsNotFound(err) || err == nil && !metav1.IsControlledBy(w, o) {
+	switch err := Reload(w); {
+	case apierrors.IsNotFound(err) || err == nil && !metav1.IsControlledBy(w, o):
 		return nil
-	} else if err != nil {
+	case err != nil:
 		return &v1alpha1.ConfigWatcher{}
 	}
 	return w

@@ -46,8 +46,8 @@ func (c *stepped) freeMinute() time.Time {
 		lead, apart = 2*time.Minute, time.Minute
 	}
 	at := c.now()
-	if real := time.Now(); real.After(at) {
-		at = real
+	if theirs := time.Now(); theirs.After(at) {
+		at = theirs
 	}
 	at = at.Add(lead).Truncate(time.Minute)
 	if next := c.last.Add(apart); !c.last.IsZero() && at.Before(next) {

@@ -74,8 +74,16 @@ var _ = Describe("Guarantees", func() {
 				name     string
 				describe func(*kind)
 			}{
-				{"G3", describeLevels}, {"G4", describeCrashes}, {"G5", describeDrift}, {"G6", describeFinalizers}, {"G7", describeAbsence},
-				{"G9", describeSecrecy}, {"G10", describeOthers}, {"G11", describeHostile}, {"G12", describeTruth}, {"G13", describeNeighbours},
+				{"G3", describeLevels},
+				{"G4", describeCrashes},
+				{"G5", describeDrift},
+				{"G6", describeFinalizers},
+				{"G7", describeAbsence},
+				{"G9", describeSecrecy},
+				{"G10", describeOthers},
+				{"G11", describeHostile},
+				{"G12", describeTruth},
+				{"G13", describeNeighbours},
 			} {
 				if !k.leavesOut(g.name) {
 					g.describe(k)
