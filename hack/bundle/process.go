@@ -48,11 +48,7 @@ func (o options) process(dir string) error {
 	csv.Annotations[annotationCreated] = base.Annotations[annotationCreated] // else it would differ at each run
 	csv.Namespace = ""
 	csv.Spec.Icon = []operatorsv1alpha1.Icon{{Data: base64.StdEncoding.EncodeToString(icon), MediaType: "image/svg+xml"}}
-	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		return err
-	}
-	if csv.Spec.Description, err = describeKinds(csv.Spec.Description, string(readme)); err != nil {
+	if err := describe(csv, "README.md"); err != nil {
 		return err
 	}
 	o.nameImages(csv)
@@ -70,6 +66,16 @@ func (o options) process(dir string) error {
 		return err
 	}
 	return addAnnotations(filepath.Join(dir, "metadata", "annotations.yaml"))
+}
+
+// describe puts the kinds of the README into the description.
+func describe(csv *operatorsv1alpha1.ClusterServiceVersion, file string) error {
+	readme, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	csv.Spec.Description, err = describeKinds(csv.Spec.Description, string(readme))
+	return err
 }
 
 // kindsHere is the line of the description in the base that stands for the list of kinds.

@@ -40,7 +40,8 @@ func TestRolesForPeople(t *testing.T) {
 		{"nobody sees tenants unasked", definition("Cluster", nil), "viewer", nil, []string{"robots: get list watch"}},
 		{
 			"editors scale", definition("Namespaced", scale), "editor",
-			[]string{"admin", "edit"}, []string{"robots: create delete get list patch update watch", "robots/scale: get patch update"},
+			[]string{"admin", "edit"},
+			[]string{"robots: create delete get list patch update watch", "robots/scale: get patch update"},
 		},
 		{"viewers see the scale", definition("Namespaced", scale), "viewer", []string{"view"}, []string{"robots: get list watch", "robots/scale: get"}},
 	} {

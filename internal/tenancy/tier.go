@@ -153,7 +153,7 @@ func (t Tier) check() error {
 	for _, c := range t.Network.ToCIDRs {
 		switch p, err := netip.ParsePrefix(c); {
 		case err != nil:
-			return fmt.Errorf("network.toCIDRs: %q is no address range such as 10.20.0.0/16", c)
+			return fmt.Errorf("network.toCIDRs: %q is not an address range such as 10.20.0.0/16", c)
 		case p != p.Masked():
 			return fmt.Errorf("network.toCIDRs: %q names an address within a range, which NetworkPolicies refuse; write %s", c, p.Masked())
 		}
@@ -179,15 +179,20 @@ func (t Tier) checkLimits() error {
 			return err
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(t.Limits.DefaultRequest)) {
-		request := t.Limits.DefaultRequest[name]
-		if limit, ok := t.Limits.Default[name]; ok && request.Cmp(limit) > 0 {
+	return checkOrder(t.Limits)
+}
+
+// checkOrder finds requests that are above limits, and limits above what is allowed.
+func checkOrder(l v1alpha1.ContainerLimits) error {
+	for _, name := range slices.Sorted(maps.Keys(l.DefaultRequest)) {
+		request := l.DefaultRequest[name]
+		if limit, ok := l.Default[name]; ok && request.Cmp(limit) > 0 {
 			return fmt.Errorf("limitRange.defaultRequest[%s] is %s, more than limitRange.default[%s], %s", name, &request, name, &limit)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(t.Limits.Max)) {
-		most := t.Limits.Max[name]
-		for _, list := range []corev1.ResourceList{t.Limits.Default, t.Limits.DefaultRequest} {
+	for _, name := range slices.Sorted(maps.Keys(l.Max)) {
+		most := l.Max[name]
+		for _, list := range []corev1.ResourceList{l.Default, l.DefaultRequest} {
 			if q, ok := list[name]; ok && q.Cmp(most) > 0 {
 				return fmt.Errorf("limitRange.max[%s] is %s, less than a default of %s", name, &most, &q)
 			}

@@ -200,7 +200,7 @@ func TestMalformedOverrides(t *testing.T) {
 		{"a negative default", limits(v1alpha1.ContainerLimits{Default: amounts("cpu", "-1")}), "limitRange.default[cpu] is -1"},
 		{"a negative request", limits(v1alpha1.ContainerLimits{DefaultRequest: amounts("cpu", "-1")}), "limitRange.defaultRequest[cpu] is -1"},
 		{"a negative maximum", limits(v1alpha1.ContainerLimits{Max: amounts("memory", "-1Gi")}), "limitRange.max[memory] is -1Gi"},
-		{"an unknown resource in a default", limits(v1alpha1.ContainerLimits{Default: amounts("cpus", "1")}), "limitRange.default[cpus]: no such resource"},
+		{"an unknown resource in a default", limits(v1alpha1.ContainerLimits{Default: amounts("cpus", "1")}), "limitRange.default[cpus]: unknown resource"},
 		{"a counted resource in a default", limits(v1alpha1.ContainerLimits{Default: amounts("pods", "1")}), "limitRange.default[pods]: no container has that"},
 		{
 			"a quota's resource in a request", limits(v1alpha1.ContainerLimits{DefaultRequest: amounts("requests.hugepages-2Mi", "2Mi")}),

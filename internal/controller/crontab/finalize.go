@@ -15,12 +15,12 @@ import (
 	"github.com/acme/platform-operator/internal/engine"
 )
 
-// stopFor is how long a deletion waits for runs that it stops. Their Jobs are being deleted then, and the garbage
-// collector has their owner's end as a reason of its own: what keeps a pod, such as a lost node, does not keep the
-// CronTab.
+// stopFor is how long a deletion waits for the runs that it stops. Their Jobs are being deleted then, and the
+// garbage collector deletes them in any case when their owner is gone. So a pod that cannot be removed, for
+// instance because its node is lost, does not keep the CronTab.
 const stopFor = 5 * time.Minute
 
-// Finalize is what happens between the deletion of a CronTab and its disappearance.
+// Finalize returns the steps between the deletion of a CronTab and its disappearance.
 func (kind) Finalize(s engine.Scope[*v1alpha1.CronTab]) []engine.Step {
 	r := &run{Scope: s}
 	return []engine.Step{{Condition: RunsEnded, Run: r.end}}
@@ -40,7 +40,7 @@ func (r *run) end(ctx context.Context) (engine.Outcome, error) {
 		return engine.Wait(0, ReasonRunsGoingOn, fmt.Sprintf("%d runs are in progress, and deletionPolicy is Await; to stop them, "+
 			"set it to Stop or delete their Jobs", len(running))), nil
 	case !r.view.now.Before(deadline):
-		r.Log.Info("Gave up waiting for the pods of stopped runs; they go with their Jobs", "runs", len(running))
+		r.Log.Info("Gave up waiting for the pods of stopped runs; they are deleted with their Jobs", "runs", len(running))
 		return engine.Done(), nil
 	}
 	var stops []string
@@ -53,9 +53,9 @@ func (r *run) end(ctx context.Context) (engine.Outcome, error) {
 	case apierrors.IsConflict(err): // A Job has changed meanwhile.
 		return engine.Outcome{}, err
 	case err != nil:
-		return engine.Outcome{}, engine.Explain(err, ReasonCannotStop, fmt.Sprintf("%v; it is tried again until %s after the "+
+		return engine.Outcome{}, engine.Explain(err, ReasonCannotStop, fmt.Sprintf("%v; this is retried until %s after the "+
 			"deletion, then the garbage collector deletes the Jobs", err, stopFor))
 	}
-	return engine.Wait(0, ReasonRunsGoingOn, fmt.Sprintf("%d runs are being stopped; this object goes when their pods are gone, "+
+	return engine.Wait(0, ReasonRunsGoingOn, fmt.Sprintf("%d runs are being stopped; this object is removed when their pods are gone, "+
 		"or %s after its deletion", len(running), stopFor)).Due(deadline), nil
 }

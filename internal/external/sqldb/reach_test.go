@@ -110,7 +110,7 @@ func TestNoScanner(t *testing.T) {
 				if got, detail := answer(c.pools, c.host, c.port); got != want || c.detail != "" && detail != c.detail {
 					t.Errorf("%s: %s (%s)", c.reason, got, detail)
 				}
-				if n := len(accepted); n > 0 && c.reason != "nobody answers, within" {
+				if n := len(accepted); n > 0 && c.reason != "no answer, within" {
 					t.Errorf("%s: it was connected to", c.reason)
 				}
 			}

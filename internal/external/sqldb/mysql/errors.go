@@ -19,7 +19,7 @@ import (
 const (
 	checkLogin    = "the server rejects the login; check the user name and the password in source.credentialsSecretRef"
 	checkDatabase = "there is no such database, or the user has no right in it; check source.database"
-	checkPassword = "the server requires this user's password to be changed first; change it in the server and in source.credentialsSecretRef"
+	checkPassword = "the server wants this user's password to be changed first; change it in the server and in source.credentialsSecretRef"
 	checkRights   = "the user may not read this; grant SELECT on the table, or EXECUTE on the function"
 	checkTable    = "there is no such table; check watch.table or watch.query"
 	checkQuery    = "check watch.where or watch.query"
