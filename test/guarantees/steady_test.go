@@ -22,7 +22,7 @@ import (
 )
 
 // many is how many objects of each kind a restart meets.
-const many = 13
+const many = 20
 
 // describeSteady has G1 and G2. Their specs are for all kinds at once, because each takes its time.
 func describeSteady(all []*kind) {
