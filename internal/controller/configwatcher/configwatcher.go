@@ -101,7 +101,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 		RetryMax:                o.RetryMax,
 		Clock:                   o.Clock,
-	}, kind{mgr.GetClient(), mgr.GetAPIReader(), restarter, newReadings(restart.Remembered)})
+	}, kind{mgr.GetClient(), mgr.GetAPIReader(), restarter, restart.NewCache[string, reading](restart.Remembered)})
 }
 
 func keysOf(kind v1alpha1.SourceKind) func(*v1alpha1.ConfigWatcher) []client.ObjectKey {
@@ -120,7 +120,8 @@ type kind struct {
 	cache     client.Reader
 	live      client.Reader
 	restarter *restart.Restarter
-	readings  *readings
+	// readings are the last readings of ConfigWatchers of annotated objects, by name.
+	readings *restart.Cache[string, reading]
 }
 
 // requestFor is what a ConfigWatcher asks for.

@@ -45,7 +45,7 @@ func (r *run) inherit(o client.Object, key restart.Key) {
 
 // last is what a ConfigWatcher of this name has read last.
 func (r *run) last() (reading, bool) {
-	return r.readings.get(client.ObjectKeyFromObject(r.watcher))
+	return r.readings.Get(r.watcher.Namespace, r.watcher.Name)
 }
 
 // remember keeps what was read of an annotated object, and later whether its pods run with it.
@@ -61,7 +61,7 @@ func (r *run) remember() {
 		return
 	}
 	last.settled = r.req.Status.Pending == nil
-	r.req.Told(func() { r.readings.add(client.ObjectKeyFromObject(r.watcher), last) })
+	r.req.Told(func() { r.readings.Add(r.watcher.Namespace, r.watcher.Name, last) })
 }
 
 // A hash, the hash of a single key, and the identity of a key as version 0.1.0 recorded them.

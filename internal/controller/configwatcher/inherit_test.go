@@ -19,7 +19,7 @@ import (
 func TestWhatTheFormerWatcherReadIsInherited(t *testing.T) {
 	key := restart.KeyOf([]byte("root"), "uid")
 	source := v1alpha1.Source{Kind: v1alpha1.SourceSecret, Name: "s"}
-	k := kind{cache: &store{}, live: &store{}, readings: newReadings(10)}
+	k := kind{cache: &store{}, live: &store{}, readings: restart.NewCache[string, reading](10)}
 	observed := func(owner types.UID, keyID string, pending *common.PendingRestart) *run {
 		w := &v1alpha1.ConfigWatcher{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s-secret", OwnerReferences: []metav1.OwnerReference{
 			{APIVersion: "v1", Kind: "Secret", Name: "s", UID: owner, Controller: new(true)},
