@@ -28,12 +28,8 @@ import (
 // are left out.
 func (r *Restarter) workloads(ctx context.Context, req Request) ([]workload.Workload, error) {
 	var all []workload.Workload
-	var opts []client.ListOption
-	if key := req.key(); key != "" {
-		opts = append(opts, client.MatchingFields{selectIndex: key})
-	}
 	for _, kind := range []string{workload.DaemonSet, workload.Deployment, workload.StatefulSet} {
-		some, err := list(ctx, r.Client, kind, req, opts...)
+		some, err := list(ctx, r.Client, kind, req, client.MatchingFields{selectIndex: req.key()})
 		if err != nil {
 			return nil, err
 		}
@@ -127,9 +123,9 @@ func (q Request) key() string {
 	return ""
 }
 
-// keysOf are all that may select a workload.
+// keysOf are the keys of all requests that may select a workload.
 func keysOf(w workload.Workload) []string {
-	all := []string{w.String()}
+	all := []string{"", w.String()}
 	for k, v := range w.Template.Labels {
 		all = append(all, k+"="+v)
 	}
