@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	"github.com/acme/platform-operator/internal/names"
 )
 
 // Object is an object of any of the operator's kinds.
@@ -74,7 +75,7 @@ func (s Scope[T]) Told(fn func()) { *s.told = append(*s.told, fn) }
 // Event emits an event, in addition to the transitions that the engine reports. The reason is one of a fixed
 // list; the note contains no secret.
 func (s Scope[T]) Event(eventType, reason, note string, args ...any) {
-	s.runner.recorder.Eventf(s.Obj, nil, eventType, reason, "Reconcile", "%s", clip(fmt.Sprintf(note, args...), maxNote))
+	s.runner.recorder.Eventf(s.Obj, nil, eventType, reason, "Reconcile", "%s", clip(fmt.Sprintf(note, args...), names.MaxNote))
 }
 
 // Config declares a kind once: watches, ownership and pruning follow from it.

@@ -103,14 +103,11 @@ func (r *runner[T]) event(obj T, c metav1.Condition, wrong bool) {
 	if wrong {
 		eventType = corev1.EventTypeWarning
 	}
-	r.recorder.Eventf(obj, nil, eventType, c.Reason, "Reconcile", "%s", clip(c.Message, maxNote))
+	r.recorder.Eventf(obj, nil, eventType, c.Reason, "Reconcile", "%s", clip(c.Message, names.MaxNote))
 }
 
-// The API server rejects conditions and events whose texts have more bytes than this.
-const (
-	maxMessage = 32768
-	maxNote    = 1024
-)
+// maxMessage is the longest message of a condition that the API server accepts, in bytes.
+const maxMessage = 32768
 
 // clip shortens a text to at most n bytes of whole characters.
 func clip(text string, n int) string {

@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	"github.com/acme/platform-operator/internal/names"
 )
 
 var pods = schema.GroupResource{Resource: "pods"}
@@ -156,7 +157,7 @@ func TestThen(t *testing.T) {
 
 func TestClip(t *testing.T) {
 	for _, text := range []string{"", "abc", "äöü", strings.Repeat("ä", 2000)} {
-		for _, n := range []int{3, 6, maxNote} {
+		for _, n := range []int{3, 6, names.MaxNote} {
 			got := clip(text, n)
 			if len(got) > n || !utf8.ValidString(got) || !strings.HasPrefix(text, got) {
 				t.Errorf("clip(%.9q, %d) = %q", text, n, got)

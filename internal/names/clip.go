@@ -13,13 +13,13 @@ func Clip(text string, n int) string {
 	return strings.ToValidUTF8(text[:n], "") + "…"
 }
 
-// maxNote is the longest note of an event that the API server accepts, in bytes.
-const maxNote = 1024
+// MaxNote is the longest note of an event that the API server accepts, in bytes.
+const MaxNote = 1024
 
 // Note shortens a text, if need be, to what an event may have as its note: one that is longer would never be seen.
 func Note(text string) string {
-	if len(text) <= maxNote {
+	if len(text) <= MaxNote {
 		return text
 	}
-	return Clip(text, maxNote-len("…"))
+	return Clip(text, MaxNote-len("…"))
 }

@@ -18,6 +18,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"k8s.io/client-go/tools/events"
+
+	"github.com/acme/platform-operator/internal/names"
 )
 
 // fileWatch is a watcher of a file. It runs in a synctest bubble, where time passes only while everybody waits.
@@ -158,7 +160,7 @@ func TestFileHalfWritten(t *testing.T) {
 func TestFileEvent(t *testing.T) {
 	inBubble(t, func(ctx context.Context, t *testing.T) {
 		f := newFileWatch(ctx, t, header, "ops")
-		writeFile(t, f.file, header+strings.Repeat("é", 2*maxNote)+": 1")
+		writeFile(t, f.file, header+strings.Repeat("é", 2*names.MaxNote)+": 1")
 		f.look(2)
 		event := <-f.events
 		const want = "Warning ConfigInvalid ReloadConfig The previous configuration remains in effect: reading the configuration from file "
@@ -180,8 +182,8 @@ func TestFileEventNeedsANamespace(t *testing.T) {
 // The API server rejects a longer note, and one that is cut within a character.
 func TestNoteFits(t *testing.T) {
 	for length := range 8 {
-		got := note(errors.New(strings.Repeat("x", length) + strings.Repeat("é", maxNote)))
-		if len(got) > maxNote || len(got) < maxNote-4 || !utf8.ValidString(got) || !strings.HasSuffix(got, " …") {
+		got := note(errors.New(strings.Repeat("x", length) + strings.Repeat("é", names.MaxNote)))
+		if len(got) > names.MaxNote || len(got) < names.MaxNote-4 || !utf8.ValidString(got) || !strings.HasSuffix(got, " …") {
 			t.Errorf("note of %d bytes: %q", len(got), got)
 		}
 	}

@@ -20,6 +20,8 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/acme/platform-operator/internal/names"
 )
 
 const (
@@ -28,8 +30,6 @@ const (
 
 	reasonInvalid = "ConfigInvalid"
 	actionReload  = "ReloadConfig"
-	// maxNote is the longest note of an Event that the API server accepts, in bytes.
-	maxNote = 1024
 )
 
 // Options configures a Watcher.
@@ -231,9 +231,9 @@ func (w *Watcher) about(found reading) *corev1.ObjectReference {
 
 func note(err error) string {
 	text := "The previous configuration remains in effect: " + err.Error()
-	if len(text) <= maxNote {
+	if len(text) <= names.MaxNote {
 		return text
 	}
 	const more = " …"
-	return strings.ToValidUTF8(text[:maxNote-len(more)], "") + more
+	return strings.ToValidUTF8(text[:names.MaxNote-len(more)], "") + more
 }
