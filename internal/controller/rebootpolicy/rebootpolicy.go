@@ -149,6 +149,7 @@ type run struct {
 	kind
 	req restart.Request
 
+	shared string   // stands for what is watched, and for how it is read
 	answer *answer  // nil when the database has not answered yet
 	fault  *problem // why it was not asked
 }
@@ -181,7 +182,8 @@ func (r *run) poll(ctx context.Context) (engine.Outcome, error) {
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	q := question{name: sharedName(r.Obj), source: source, watch: watchOf(r.Obj), seal: key.Hash}
+	r.shared = sharedName(r.Obj)
+	q := question{name: r.shared, source: source, watch: watchOf(r.Obj), seal: key.Hash}
 	var next time.Duration
 	r.answer, next = r.poller.ask(client.ObjectKeyFromObject(r.Obj), r.Obj.UID, q, r.Obj.EffectiveInterval())
 	out := engine.DoneUntil(next)
@@ -205,7 +207,7 @@ func (r *run) keepUpToDate(ctx context.Context) (engine.Outcome, error) {
 	}
 	if r.answer != nil && !r.answer.failed() {
 		r.expectType(r.answer.kind)
-		r.req.Observed = []restart.Observation{{Source: sourceName(r.Obj), Hash: r.answer.hash, Shared: sharedName(r.Obj)}}
+		r.req.Observed = []restart.Observation{{Source: sourceName(r.Obj), Hash: r.answer.hash, Shared: r.shared}}
 	}
 	return r.restarter.Run(ctx, r.req)
 }
