@@ -41,7 +41,7 @@ APPLY := $(KUBECTL) apply --server-side -f -
 DELETE := $(KUBECTL) delete --ignore-not-found --timeout=2m -f -
 # Go programs get no version control stamp: it would need a git that trusts this folder, and images of
 # the same sources would differ.
-BUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false
+BUILD := go build -trimpath -buildvcs=false
 LDFLAGS := -s -w -X main.version=v$(VERSION)
 
 ##@ General

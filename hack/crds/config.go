@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -65,7 +66,7 @@ func removeOthers(folder string, roles []string) error {
 		return err
 	}
 	for _, file := range there {
-		if ours.MatchString("- "+filepath.Base(file)) && !strings.Contains(strings.Join(roles, " "), filepath.Base(file)) {
+		if ours.MatchString("- "+filepath.Base(file)) && !slices.Contains(roles, filepath.Base(file)) {
 			if err := os.Remove(file); err != nil {
 				return err
 			}

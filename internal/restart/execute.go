@@ -18,7 +18,6 @@ import (
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
-
 	"github.com/acme/platform-operator/internal/workload"
 )
 
@@ -168,7 +167,7 @@ func (x *execution) end(outcome common.RestartOutcome, message string) engine.Ou
 		return engine.Done().Saying(upToDate)
 	}
 	for i := range x.workloads {
-		x.workloads[i].Behind = true // as above
+		x.workloads[i].Behind = true // the cache may not yet hold what the rollout has changed
 	}
 	out := x.req.held(x.workloads, 0)
 	if !out.GoesOn() {

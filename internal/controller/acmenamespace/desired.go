@@ -113,7 +113,7 @@ func limitRange(namespace string, tier tenancy.Tier) *corev1ac.LimitRangeApplyCo
 	return corev1ac.LimitRange(limitRangeName, namespace).WithSpec(corev1ac.LimitRangeSpec().WithLimits(item))
 }
 
-// merged are two lists, of which the second one counts.
+// merged has the amounts of both lists, and those of the second one where they differ.
 func merged(below, above corev1.ResourceList) corev1.ResourceList {
 	out := corev1.ResourceList{}
 	maps.Copy(out, below)

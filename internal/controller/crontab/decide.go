@@ -142,8 +142,6 @@ func closed(tab *v1alpha1.CronTab) *v1alpha1.Ledger {
 	return l
 }
 
-const digestLength = 10
-
 // keepQueue takes out of the queue what was started by a run whose status was not written, and what is too late.
 func (p *planner) keepQueue() {
 	waiting := times(p.ledger.Queue)

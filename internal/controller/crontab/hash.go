@@ -15,7 +15,7 @@ import (
 	"github.com/acme/platform-operator/internal/schedule"
 )
 
-// rulesOf identifies what decides which instants are slots.
+// rulesOf identifies the rules that determine the slots.
 func rulesOf(spec v1alpha1.CronTabSpec, s schedule.Schedule) string {
 	bounds := func(t *metav1.Time) string {
 		if t == nil {
@@ -30,7 +30,10 @@ func rulesOf(spec v1alpha1.CronTabSpec, s schedule.Schedule) string {
 	return digest(rules)
 }
 
-// digest is a short hash.
+// digestLength is how many characters a digest has.
+const digestLength = 10
+
+// digest returns a short hash.
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])[:digestLength]
