@@ -13,12 +13,10 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	batchv1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
 	"github.com/acme/platform-operator/internal/operator"
@@ -120,21 +118,11 @@ func TestAKindThatCannotBeListedHarmsNoOther(t *testing.T) {
 	w.eventually("all is ready", func() bool { code, _ := w.get("http://"+address+"/readyz", ""); return code == http.StatusOK })
 }
 
-// TestKindsWithoutDefinitionsHarmNoOther starts the operator while the definitions of all kinds but one are gone.
+// TestKindsWithoutDefinitionsHarmNoOther starts the operator where only one kind has a definition.
 func TestKindsWithoutDefinitionsHarmNoOther(t *testing.T) {
-	w := newWorld(t)
-	crds := envtest.CRDInstallOptions{Paths: []string{testenv.RepoFile("config", "crd", "bases")}}
-	w.must(envtest.UninstallCRDs(w.plane.Config, crds))
-	w.eventually("the definitions are gone", func() bool {
-		list := &metav1.PartialObjectMetadataList{}
-		list.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinitionList"))
-		w.must(w.admin.List(t.Context(), list))
-		return len(list.Items) == 0
-	})
-	_, err := envtest.InstallCRDs(w.plane.Config, envtest.CRDInstallOptions{Paths: []string{
-		testenv.RepoFile("config", "crd", "bases", "batch.acme.com_crontabs.yaml"),
-	}})
-	w.must(err)
+	w := emptyWorld(t)
+	w.must(testenv.InstallDefinitions(w.plane, "batch.acme.com_crontabs.yaml"))
+	w.must(testenv.InstallOperator(w.plane))
 
 	address := w.freeAddress()
 	kindtest.Start(t, w.plane, func(o *operator.Options) { o.ProbeAddress = address })
@@ -152,8 +140,7 @@ func TestKindsWithoutDefinitionsHarmNoOther(t *testing.T) {
 		t.Errorf("kinds: %d %s", code, text)
 	}
 
-	_, err = envtest.InstallCRDs(w.plane.Config, crds)
-	w.must(err)
+	w.must(testenv.InstallDefinitions(w.plane))
 	w.eventually("all is ready without a restart", func() bool { code, _ := w.get("http://"+address+"/readyz", ""); return code == http.StatusOK })
 	n := team("defined-late")
 	w.must(w.admin.Create(t.Context(), n))

@@ -62,6 +62,14 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	w := emptyWorld(t)
+	w.must(testenv.InstallConfig(w.plane))
+	return w
+}
+
+// emptyWorld is a control plane in which nothing is installed.
+func emptyWorld(t *testing.T) *world {
+	t.Helper()
 	ctrl.SetLogger(zap.New(zap.WriteTo(&logged))) // the first call counts
 	plane, err := testenv.Start(testenv.Options{})
 	if err != nil {
@@ -73,9 +81,6 @@ func newWorld(t *testing.T) *world {
 		}
 	})
 	w := &world{T: t, plane: plane}
-	if err := testenv.InstallConfig(plane); err != nil {
-		t.Fatal(err)
-	}
 	if w.admin, err = client.New(plane.Config, client.Options{Scheme: operator.Scheme()}); err != nil {
 		t.Fatal(err)
 	}

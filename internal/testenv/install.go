@@ -38,10 +38,29 @@ const (
 // namespace, its RBAC and its policy, and waits until the operator may do what its role says. It may be
 // called again after changes.
 func InstallConfig(cp *ControlPlane) error {
-	crds := envtest.CRDInstallOptions{Paths: []string{RepoFile("config", "crd", "bases")}, ErrorIfPathMissing: true}
+	if err := InstallDefinitions(cp); err != nil {
+		return err
+	}
+	return InstallOperator(cp)
+}
+
+// InstallDefinitions installs the CustomResourceDefinitions of the given files of config/crd/bases, or else all.
+func InstallDefinitions(cp *ControlPlane, files ...string) error {
+	crds := envtest.CRDInstallOptions{ErrorIfPathMissing: true}
+	for _, file := range files {
+		crds.Paths = append(crds.Paths, RepoFile("config", "crd", "bases", file))
+	}
+	if len(files) == 0 {
+		crds.Paths = []string{RepoFile("config", "crd", "bases")}
+	}
 	if _, err := envtest.InstallCRDs(cp.Config, crds); err != nil {
 		return fmt.Errorf("installing the CRDs: %w", err)
 	}
+	return nil
+}
+
+// InstallOperator installs what config/install holds, except for the CustomResourceDefinitions.
+func InstallOperator(cp *ControlPlane) error {
 	cl, err := client.New(cp.Config, client.Options{})
 	if err != nil {
 		return err
