@@ -98,8 +98,9 @@ var _ = Describe("What an AcmeNamespace finds and leaves alone", Ordered, Contin
 		for i := range most {
 			furnished(fmt.Sprintf("found-%d", i))
 			n := team(fmt.Sprintf("found-%d", i), adopting)
+			own, its := n.Name, n.Spec.NamespaceName
 			faults = append(faults, op.Wire.Inject(testenv.Fault{First: i + 1, Match: func(w testenv.Write) bool {
-				return w.For(n.Name) || w.For(n.Spec.NamespaceName)
+				return w.For(own) || w.For(its)
 			}}))
 			Create(n)
 			all = append(all, n)

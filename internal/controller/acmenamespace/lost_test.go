@@ -243,8 +243,9 @@ var _ = Describe("An AcmeNamespace that has lost its finalizer", Ordered, Contin
 			heir := team(fmt.Sprintf("lost-kill-heir-%d", i), adopting, inNamespace(n.Spec.NamespaceName))
 			Create(heir)
 			heirs = append(heirs, heir)
+			own, its := heir.Name, heir.Spec.NamespaceName
 			faults = append(faults, op.Wire.Inject(testenv.Fault{First: i + 1, Match: func(w testenv.Write) bool {
-				return w.For(heir.Name) || w.For(heir.Spec.NamespaceName)
+				return w.For(own) || w.For(its)
 			}}))
 		}
 		op.Start()

@@ -43,14 +43,19 @@ func ask(c *v1alpha1.CronTab, request string) {
 	Eventually(lastRequest(c)).Should(HaveField("Request", request))
 }
 
-// limited lets a namespace have so many Jobs.
+// limited lets a namespace have as many Jobs as it has. The API server knows that late, so it is asked.
 func limited(c *v1alpha1.CronTab, jobs string) *corev1.ResourceQuota {
 	GinkgoHelper()
 	q := Create(&corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{Name: "jobs", Namespace: c.Namespace},
 		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/jobs.batch": resource.MustParse(jobs)}},
 	})
-	Eventually(func() corev1.ResourceList { Expect(Reload(q)).To(Succeed()); return q.Status.Used }).ShouldNot(BeEmpty())
+	another := func() error {
+		j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "another", Namespace: c.Namespace}}
+		j.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "a", Image: "a"}}}
+		return Admin.Create(ctx, j, client.DryRunAll)
+	}
+	Eventually(another).Should(MatchError(ContainSubstring("exceeded quota: jobs")))
 	return q
 }
 
@@ -202,8 +207,9 @@ var _ = Describe("A CronTab that is busy", Ordered, ContinueOnFailure, func() {
 
 	It("reports a run once that failed while the operator was down, also when its start was never recorded", func() {
 		c := created(cronTab(with(v1alpha1.ConcurrencyAllow)))
+		ns := c.Namespace
 		fault := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool {
-			return w.For(c.Namespace) && strings.HasSuffix(w.Path, "/status")
+			return w.For(ns) && strings.HasSuffix(w.Path, "/status")
 		}})
 		first, second := c.Status.NextRuns[0].Time, c.Status.NextRuns[1].Time
 		now.SetTime(first)

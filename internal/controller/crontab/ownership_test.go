@@ -148,7 +148,8 @@ var _ = Describe("The runs of a CronTab", Ordered, ContinueOnFailure, func() {
 	It("are all stopped, except one that cannot be", func() {
 		c := created(cronTab(with(v1alpha1.ConcurrencyAllow)))
 		first, second := come(c), come(c)
-		fault := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.Method == http.MethodDelete && w.For(first) && w.For(c.Namespace) }})
+		ns := c.Namespace
+		fault := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.Method == http.MethodDelete && w.For(first) && w.For(ns) }})
 		removeNow(c)
 		Eventually(jobs).WithArguments(c).Should(ConsistOf(first), "%s is stopped", second)
 		fault.Heal()
@@ -158,7 +159,8 @@ var _ = Describe("The runs of a CronTab", Ordered, ContinueOnFailure, func() {
 	It("hold the deletion of their CronTab while they cannot be stopped", func() {
 		c := created(cronTab())
 		first := job(c, come(c))
-		fault := op.Wire.Inject(testenv.Fault{Count: 1 << 20, Match: func(w testenv.Write) bool { return w.Method == http.MethodDelete && w.For(c.Namespace) }})
+		ns := c.Namespace
+		fault := op.Wire.Inject(testenv.Fault{Count: 1 << 20, Match: func(w testenv.Write) bool { return w.Method == http.MethodDelete && w.For(ns) }})
 		removeNow(c)
 		Eventually(Ready(c)).Should(Equal("False CannotStop"))
 		Expect(Message(c, "Ready")).To(ContainSubstring("retried until 5m0s after the deletion"))
