@@ -4,6 +4,7 @@
 package guarantees
 
 import (
+	"context"
 	"encoding/pem"
 	"fmt"
 	"io"
@@ -18,7 +19,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	"github.com/acme/platform-operator/api/tenancy/v1alpha1"
@@ -123,12 +126,19 @@ func (f *acmeNamespaces) Settled(o engine.Object) bool {
 	return n.Status.Quota.Hard.Pods().Equal(*tier.Quota.Pods()) && len(n.Status.Quota.Used) == len(n.Status.Quota.Hard) && counted(n)
 }
 
-// counted tells whether a quota shows what the operator has made as used: kube-controller-manager may count that late.
+// counted tells whether a quota shows as used what there is: kube-controller-manager counts late what it and the operator make.
 func counted(n *v1alpha1.AcmeNamespace) bool {
-	for _, r := range []string{"roles.rbac", "rolebindings.rbac"} {
-		key := corev1.ResourceName("count/" + r + ".authorization.k8s.io")
-		used := n.Status.Quota.Used[key]
-		if _, limited := n.Status.Quota.Hard[key]; limited && used.IsZero() {
+	for key := range n.Status.Quota.Hard {
+		resource, ok := strings.CutPrefix(string(key), "count/")
+		if !ok {
+			continue
+		}
+		gvk, err := Admin.RESTMapper().KindFor(schema.ParseGroupResource(resource).WithVersion(""))
+		Expect(err).NotTo(HaveOccurred())
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(gvk)
+		Expect(Admin.List(context.Background(), list, client.InNamespace(n.Spec.NamespaceName))).To(Succeed())
+		if used := n.Status.Quota.Used[key]; used.Value() != int64(len(list.Items)) {
 			return false
 		}
 	}

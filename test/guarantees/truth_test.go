@@ -48,8 +48,9 @@ func describeTruth(k *kind) {
 			o := k.make(unique("g12-life"))
 			Expect(kstatus(k, o)).To(Equal(status.InProgressStatus), "the operator has not seen it yet")
 
+			name, its := o.GetName(), k.statusPath(o)
 			refused := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool {
-				return w.For(o.GetName()) && w.Path != k.statusPath(o)
+				return w.For(name) && w.Path != its
 			}})
 			op.Start()
 			if !k.fixture.Childless() {
