@@ -34,7 +34,7 @@ func (s Step) Then(next func(ctx context.Context) (Outcome, error)) Step {
 		if out.state == done && first.state != done {
 			out = first
 		}
-		out.after, out.due = after, due
+		out.after, out.due, out.repeat = after, due, first.repeat || out.repeat
 		return out, err
 	}}
 }
@@ -46,6 +46,7 @@ type Outcome struct {
 	after           time.Duration
 	due             time.Time
 	wrong           bool
+	repeat          bool
 }
 
 type state int
@@ -124,6 +125,13 @@ func Again(d time.Duration) Outcome { return Outcome{state: again, after: d} }
 // BlockFor is Block for what no watch reports: the engine looks again after d.
 func BlockFor(d time.Duration, reason, message string) Outcome {
 	return Outcome{state: blocked, reason: reason, message: message, after: d}
+}
+
+// Repeat has the object reconciled once more as soon as the status is written, before any other object has its turn: the next
+// run acts on what this one has recorded.
+func (o Outcome) Repeat() Outcome {
+	o.repeat = true
+	return o
 }
 
 // add merges the outcome of a step that is done into a summary.

@@ -65,10 +65,25 @@ func (r *runner[T]) Reconcile(ctx context.Context, obj T) (ctrl.Result, error) {
 		act = r.finalize
 	}
 	out, err := act(ctx, s)
+	if err == nil && out.repeat {
+		return r.repeat(ctx, obj)
+	}
 	if cut {
 		out.after = sooner(out.after, cutRecheck)
 	}
 	return resultOf(ctx, r.Clock, out, err)
+}
+
+// repeat reconciles an object once more that has just been written. The cache answers once it holds what was written.
+func (r *runner[T]) repeat(ctx context.Context, obj T) (ctrl.Result, error) {
+	version := obj.GetResourceVersion()
+	if err := r.client.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
+		return resultOf(ctx, r.Clock, Outcome{}, client.IgnoreNotFound(err))
+	}
+	if obj.GetResourceVersion() == version { // nothing was written, so that the next run would decide the same
+		return ctrl.Result{}, nil
+	}
+	return r.Reconcile(ctx, obj)
 }
 
 // pause only sets the condition Paused.
@@ -140,9 +155,9 @@ func walk(ctx context.Context, steps []Step, record func(i int, out Outcome)) (O
 			return out, nil
 		}
 		record(i, out)
-		all.after, all.due = sooner(all.after, out.after), earlier(all.due, out.due)
+		all.after, all.due, all.repeat = sooner(all.after, out.after), earlier(all.due, out.due), all.repeat || out.repeat
 		if !out.GoesOn() {
-			out.after, out.due = all.after, all.due
+			out.after, out.due, out.repeat = all.after, all.due, all.repeat
 			return out, err
 		}
 		all.add(out)

@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -74,6 +76,61 @@ var _ = Describe("Steps", func() {
 		Poke(w)
 		Eventually(Ready(w)).Should(Equal("False Painting"))
 		Expect(meta.FindStatusCondition(w.Status.Conditions, engine.Stalled)).To(BeNil())
+	})
+
+	It("that repeat the run do so before any other object has its turn, while there is something new to act on", func() {
+		var mu sync.Mutex
+		var order, want []string
+		ran := func() []string { mu.Lock(); defer mu.Unlock(); return slices.Clone(order) }
+		kind := script[*Widget](func(s engine.Scope[*Widget]) []engine.Step {
+			return []engine.Step{{Condition: "First", Run: func(context.Context) (engine.Outcome, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				order = append(order, s.Obj.Namespace+s.Obj.Status.Summary)
+				s.Obj.Status.Summary = " begun"
+				return engine.Done().Repeat(), nil
+			}}}
+		})
+		for range 5 {
+			w := widget()
+			want = append(want, w.Namespace, w.Namespace+" begun")
+		}
+		r := start(widgets(kind, engine.Config[*Widget]{}))
+		Eventually(ran).Should(HaveLen(len(want)))
+		Consistently(ran).Should(ConsistOf(want))
+		for pair := range slices.Chunk(ran(), 2) {
+			Expect(pair[1]).To(Equal(pair[0] + " begun"))
+		}
+		Expect(r.Writes()).To(HaveLen(5))
+	})
+
+	It("run for an object soon, however many objects of another namespace wait", func() {
+		var mu sync.Mutex
+		var order []string
+		ran := func() []string { mu.Lock(); defer mu.Unlock(); return slices.Clone(order) }
+		gate := make(chan struct{})
+		kind := script[*Widget](func(s engine.Scope[*Widget]) []engine.Step {
+			return []engine.Step{{Condition: "First", Run: func(context.Context) (engine.Outcome, error) {
+				mu.Lock()
+				order = append(order, s.Obj.Namespace)
+				mu.Unlock()
+				<-gate
+				return engine.Done(), nil
+			}}}
+		})
+		start(widgets(kind, engine.Config[*Widget]{}))
+		flooded := Namespace()
+		for i := range 30 {
+			made(&Widget{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("w", i), Namespace: flooded}})
+		}
+		Eventually(ran).Should(HaveLen(1))
+		queued := func() float64 { return Metric("workqueue_depth", "widget") }
+		Eventually(queued).Should(BeEquivalentTo(29))
+		w := widget()
+		Eventually(queued).Should(BeEquivalentTo(30))
+		close(gate)
+		Eventually(ran).Should(HaveLen(31))
+		Expect(slices.Index(ran(), w.Namespace)).To(BeNumerically("<=", 2))
 	})
 
 	DescribeTable("are looked at again after their delay", func(out engine.Outcome, want string) {

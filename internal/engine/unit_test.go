@@ -128,6 +128,8 @@ func TestThen(t *testing.T) {
 		"doubt stays":                                {Uncertain(2, "R", "m"), DoneUntil(1), Uncertain(1, "R", "m")},
 		"doubt comes":                                {Done(), Uncertain(2, "R", "m"), Uncertain(2, "R", "m")},
 		"a lack stays":                               {Lacking("R", "m"), Done(), Lacking("R", "m")},
+		"a repetition stays":                         {Done().Repeat(), Block("R", "m"), Block("R", "m").Repeat()},
+		"a repetition comes":                         {Done(), Done().Repeat(), Done().Repeat()},
 		"a warning of doubt stays":                   {Uncertain(2, "R", "m").Warning(), Done(), Uncertain(2, "R", "m").Warning()},
 	} {
 		step := Step{"C", func(context.Context) (Outcome, error) { return c.first, nil }}.

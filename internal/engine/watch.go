@@ -96,12 +96,13 @@ func controllerOf(o client.Object) []string {
 // firstRetry is how long a queue waits after a first failure.
 const firstRetry = 50 * time.Millisecond
 
-// controllerOptions are the options of all controllers. A failure is retried with twice the delay each time, at
-// most retryMax.
+// controllerOptions are the options of all controllers. Namespaces take turns. A failure is retried with twice the delay each
+// time, at most retryMax.
 func controllerOptions(workers int, retryMax time.Duration) controller.Options {
 	return controller.Options{
 		MaxConcurrentReconciles: workers,
 		ReconciliationTimeout:   runTimeout,
+		NewQueue:                newQueue,
 		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, retryMax),
 	}
 }

@@ -64,7 +64,7 @@ const (
 	// revertedFor is for how long after a restart a mark that is missing counts as taken off by somebody who works
 	// against restarts. Later it is an upgrade or a rollback like any other.
 	revertedFor = 10 * time.Minute
-	// atOnce has the object looked at again as soon as its status is written.
+	// atOnce is the shortest delay.
 	atOnce = time.Millisecond
 )
 
@@ -100,7 +100,7 @@ func (r *Restarter) execute(ctx context.Context, req Request, now time.Time) (en
 	default:
 		x.start(now)
 		if req.rolls() && x.status.Pending.Templates == nil {
-			return engine.DoneUntil(atOnce).Saying("a restart begins"), nil
+			return engine.Done().Saying("a restart begins").Repeat(), nil
 		}
 	}
 	t := x.roll(ctx)
@@ -285,7 +285,7 @@ func (x *execution) removePods(ctx context.Context, now time.Time) (engine.Outco
 		}
 		if len(p.Pods) > 0 {
 			x.setReason(ReasonEvicting)
-			return engine.DoneUntil(atOnce).Saying(count(len(p.Pods), "pod") + " to restart"), nil
+			return engine.Done().Saying(count(len(p.Pods), "pod") + " to restart").Repeat(), nil
 		}
 	}
 	if len(p.Pods) == 0 {

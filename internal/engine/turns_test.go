@@ -1,0 +1,154 @@
+// Copyright 2026 The Acme Platform Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// request is one such as a/1, of namespace a.
+func request(text string) reconcile.Request {
+	namespace, name, _ := strings.Cut(text, "/")
+	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
+}
+
+// TestTurns adds requests, a listed one marked by "~", one that comes after a time by "+" and one that has failed by "!", and takes
+// them out with all time in the world.
+func TestTurns(t *testing.T) {
+	for reason, c := range map[string]struct{ add, want string }{
+		"as they came":                                  {"a/1 a/2 a/3", "a/1 a/2 a/3"},
+		"namespaces take turns":                         {"a/1 a/2 a/3 b/1 c/1 c/2", "a/1 b/1 c/1 a/2 c/2 a/3"},
+		"once each":                                     {"a/1 b/1 a/1 a/1 c/1", "a/1 b/1 c/1"},
+		"cluster-scoped ones as they came":              {"/1 /2 /3", "/1 /2 /3"},
+		"listed ones last":                              {"~a/1 ~a/2 b/1 a/3", "b/1 a/3 a/1 a/2"},
+		"listed ones take turns":                        {"~a/1 ~a/2 ~b/1", "a/1 b/1 a/2"},
+		"a listed one that changes moves up":            {"~a/1 ~a/2 ~b/1 a/2", "a/2 a/1 b/1"},
+		"one that has changed and is listed stays":      {"a/1 ~a/2 ~a/1", "a/1 a/2"},
+		"delayed ones come when their time has come":    {"+a/1 b/1", "b/1 a/1"},
+		"one that has failed is listed no more":         {"!a/1 ~b/1 ~b/2", "b/1 b/2 a/1"},
+		"one that waits for its time and changes":       {"+a/1 a/1 b/1", "a/1 b/1 a/1"},
+		"one that was listed and moved up is done once": {"~a/1 a/1 ~a/2 a/2", "a/1 a/2"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			q := newQueue("test", workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute)).(*queue)
+			defer q.ShutDown()
+			for add := range strings.FieldsSeq(c.add) {
+				switch item := request(add[1:]); add[0] {
+				case '~':
+					q.AddWithOpts(priorityqueue.AddOpts{Priority: new(-100)}, item)
+				case '+':
+					q.AddAfter(item, time.Second)
+				case '!':
+					q.AddRateLimited(item)
+				default:
+					q.Add(request(add))
+				}
+			}
+			var got []string
+			for q.Len() > 0 {
+				item, priority, _ := q.GetWithPriority()
+				if priority != 0 {
+					t.Errorf("%s: %s comes back with the priority %d", reason, item, priority)
+				}
+				got = append(got, item.Namespace+"/"+item.Name)
+				q.Done(item)
+				if q.Len() == 0 {
+					time.Sleep(2 * time.Second) // of the fake clock
+					synctest.Wait()
+				}
+			}
+			if all := strings.Join(got, " "); all != c.want {
+				t.Errorf("%s: %s, want %s", reason, all, c.want)
+			}
+			if n := len(q.turns.in) + len(q.turns.changed) + len(q.turns.lanes[0].of) + len(q.turns.lanes[1].of); n > 0 {
+				t.Errorf("%s: %d things are kept", reason, n)
+			}
+		})
+	}
+}
+
+// TestAddedInTheMeantime: a request that is added while it is served comes again, as one that has changed if it was once.
+func TestAddedInTheMeantime(t *testing.T) {
+	q := newQueue("test", workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute)).(*queue)
+	defer q.ShutDown()
+	a, b := request("a/1"), request("b/1")
+	q.Add(a)
+	if got, _ := q.Get(); got != a {
+		t.Fatal(got)
+	}
+	q.Add(a)
+	q.AddWithOpts(priorityqueue.AddOpts{Priority: new(-100)}, b, a)
+	q.Done(a)
+	for _, want := range []reconcile.Request{a, b} {
+		if got, _ := q.Get(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// TestNoRequestIsLost pushes and pops at random, and compares with a set: what waits is popped exactly once, and a namespace waits
+// for no more than one request of each other one.
+func TestNoRequestIsLost(t *testing.T) {
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		turns, waiting := newTurns(), map[reconcile.Request]bool{}
+		var passed []string // since the first request of the last namespace came
+		for range 400 {
+			item := request(fmt.Sprintf("%c/%d", 'a'+random.IntN(4), random.IntN(6)))
+			if random.IntN(2) == 0 {
+				turns.note(item)
+			}
+			switch {
+			case waiting[item]:
+				turns.Touch(item)
+			case random.IntN(3) > 0:
+				turns.Push(item)
+				waiting[item] = true
+			}
+			if turns.Len() != len(waiting) {
+				t.Fatalf("seed %d: %d wait, want %d", seed, turns.Len(), len(waiting))
+			}
+			if len(waiting) == 0 || random.IntN(2) == 0 {
+				continue
+			}
+			got := turns.Pop()
+			if !waiting[got] {
+				t.Fatalf("seed %d: %s was not waiting", seed, got)
+			}
+			delete(waiting, got)
+		}
+		for item := range waiting {
+			turns.note(item)
+			turns.Touch(item)
+		}
+		for len(waiting) > 0 {
+			got := turns.Pop()
+			if n := len(passed); n > 0 && passed[n-1] == got.Namespace && slices.ContainsFunc(keys(waiting), func(w reconcile.Request) bool {
+				return w.Namespace != got.Namespace
+			}) {
+				t.Fatalf("seed %d: %s has two turns while others wait", seed, got.Namespace)
+			}
+			passed = append(passed, got.Namespace)
+			delete(waiting, got)
+		}
+	}
+}
+
+func keys(m map[reconcile.Request]bool) (all []reconcile.Request) {
+	for k := range m {
+		all = append(all, k)
+	}
+	return all
+}
