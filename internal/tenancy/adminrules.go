@@ -42,6 +42,8 @@ func AdminRules() []rbacv1.PolicyRule {
 		rule("networking.k8s.io", read, "networkpolicies"),
 		rule("policy", full, "poddisruptionbudgets"),
 		rule("rbac.authorization.k8s.io", full, "rolebindings", "roles"),
+		rule("workloads.apps.acme.com", full, "webapps"),
+		rule("workloads.apps.acme.com", []string{"get", "patch", "update"}, "webapps/scale"),
 	}
 }
 

@@ -43,6 +43,7 @@ var objectBounds = map[corev1.ResourceName]int64{
 	"count/serviceaccounts":                        20,
 	"count/services":                               20,
 	"count/statefulsets.apps":                      10,
+	"count/webapps.workloads.apps.acme.com":        20,
 }
 
 const (
