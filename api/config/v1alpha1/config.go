@@ -48,6 +48,10 @@ type PlatformOperatorConfig struct {
 	// CronTab configures the kind CronTab.
 	// +optional
 	CronTab CronTabConfig `json:"cronTab,omitzero"`
+
+	// WebApp configures the kind WebApp.
+	// +optional
+	WebApp WebAppConfig `json:"webApp,omitzero"`
 }
 
 // section is one part of the configuration file.
@@ -72,6 +76,7 @@ func (c *PlatformOperatorConfig) sections() []namedSection {
 		{"configWatcher", &c.ConfigWatcher},
 		{"rebootPolicy", &c.RebootPolicy},
 		{"cronTab", &c.CronTab},
+		{"webApp", &c.WebApp},
 	}
 }
 
