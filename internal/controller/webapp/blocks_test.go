@@ -1,0 +1,169 @@
+// Copyright 2026 The Acme Platform Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webapp_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
+	"github.com/acme/platform-operator/internal/controller/webapp"
+	"github.com/acme/platform-operator/internal/names"
+	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
+)
+
+// blocks sets every optional field of a spec, in turn. What they need of each other they bring along.
+var blocks = map[string]string{
+	"webAppReplicas":                `1`,
+	"port":                          `9000`,
+	"ports":                         `[{"name":"metrics","port":9090},{"name":"dns","port":5353,"protocol":"UDP"}]`,
+	"command":                       `["serve"]`,
+	"args":                          `["--fast"]`,
+	"env":                           `[{"name":"B","value":"2"},{"name":"A"},{"name":"P","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}}]`,
+	"envFrom":                       `[{"secretRef":{"name":"s"}}]`,
+	"config":                        `{"app.ini":"x=1"}`,
+	"resources":                     `{"limits":{"memory":"1Gi"}}`,
+	"probes":                        `{"readiness":{"path":"/ready"},"liveness":{"command":["alive"]},"startup":{"failureThreshold":60}}`,
+	"ingress":                       `{"path":"/shop","tlsSecretName":"tls","annotations":{"cert-manager.io/cluster-issuer":"acme"}}`,
+	"autoscaling":                   `{"max":5}`,
+	"strategy":                      `{"type":"Recreate"}`,
+	"drainSeconds":                  `0`,
+	"terminationGracePeriodSeconds": `60`,
+	"revisionHistoryLimit":          `0`,
+	"maxUnavailable":                `1`,
+	"isolation":                     `"None"`,
+	"volumes":                       `[{"name":"tmp","emptyDir":{}},{"name":"data","persistentVolumeClaim":{"claimName":"data"}}]`,
+	"volumeMounts":                  `[{"name":"tmp","mountPath":"/tmp"}]`,
+	"initContainers":                `[{"name":"wait","image":"busybox"}]`,
+	"sidecars":                      `[{"name":"proxy","image":"envoy","resources":{"requests":{"cpu":"10m"}}}]`,
+	"serviceAccountName":            `"robot"`,
+	"imagePullSecrets":              `[{"name":"pull"}]`,
+	"nodeSelector":                  `{"disk":"ssd"}`,
+	"tolerations":                   `[{"key":"gpu","operator":"Exists"}]`,
+	"topologySpreadConstraints":     `[{"topologyKey":"rack"}]`,
+	"schedulerName":                 `"own"`,
+	"priorityClassName":             `"high"`,
+	"securityContext":               `{"runAsUser":1000,"readOnlyRootFilesystem":true}`,
+}
+
+// optional are the names of the optional fields of a spec.
+func optional(t reflect.Type) (all []string) {
+	for i := range t.NumField() {
+		name, options, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		switch {
+		case name == "":
+			all = append(all, optional(t.Field(i).Type)...)
+		case strings.Contains(options, "omitempty"):
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// with is a merge patch that sets some blocks, or unsets them.
+func with(set bool, fields ...string) string {
+	spec := map[string]json.RawMessage{}
+	for _, f := range fields {
+		spec[f] = json.RawMessage("null")
+		if set {
+			spec[f] = json.RawMessage(blocks[f])
+		}
+		if f == "volumeMounts" && set {
+			spec["volumes"] = json.RawMessage(blocks["volumes"])
+		}
+		if f == "volumeMounts" && !set {
+			spec["volumes"] = json.RawMessage("null")
+		}
+	}
+	text, err := json.Marshal(map[string]any{"spec": spec})
+	Expect(err).NotTo(HaveOccurred())
+	return string(text)
+}
+
+// children are the children of every WebApp of a namespace, by its UID, and without what changes by itself.
+func children(ns string) map[string]map[string]string {
+	GinkgoHelper()
+	all := map[string]map[string]string{}
+	for _, h := range webapp.Holds {
+		gvk, err := apiutil.GVKForObject(h.Of, Admin.Scheme())
+		Expect(err).NotTo(HaveOccurred())
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+		Expect(Admin.List(ctx, list, client.InNamespace(ns))).To(Succeed())
+		for _, o := range list.Items {
+			owner := o.GetLabels()[names.LabelOwnerUID]
+			if owner == "" {
+				continue
+			}
+			if all[owner] == nil {
+				all[owner] = map[string]string{}
+			}
+			text, err := json.Marshal([]any{o.GetUID(), o.GetLabels(), o.GetAnnotations()["cert-manager.io/cluster-issuer"], o.Object["spec"], o.Object["data"]})
+			Expect(err).NotTo(HaveOccurred())
+			all[owner][o.GetKind()+"/"+o.GetName()] = string(text)
+		}
+	}
+	return all
+}
+
+var _ = Describe("The optional blocks", func() {
+	It("are all tried", func() {
+		for _, field := range optional(reflect.TypeFor[v1alpha1.WebAppSpec]()) {
+			Expect(blocks).To(HaveKey(field), "blocks has no line for it")
+		}
+	})
+
+	It("come and go, each with each other one, and leave what was there before", func() {
+		op := StartOperator(Configured("webApp: {maxConcurrentReconciles: 50}"))
+		ns := Namespace()
+		var apps []*v1alpha1.WebApp
+		var pairs [][]string
+		for a := range blocks {
+			for b := range blocks {
+				if a <= b {
+					app := webApp(ns, func(s *v1alpha1.WebAppSpec) { s.WebAppHostname = fmt.Sprintf("pair-%d.acme.com", len(apps)) })
+					app.Name = fmt.Sprintf("pair-%d", len(apps))
+					apps, pairs = append(apps, app), append(pairs, []string{a, b})
+				}
+			}
+		}
+		for _, a := range apps {
+			Create(a)
+		}
+		settle := func() map[string]map[string]string {
+			for _, a := range apps {
+				composed(a)
+			}
+			return children(ns)
+		}
+		before := settle()
+		for i, a := range apps {
+			Patch(a, with(true, pairs[i]...))
+		}
+		between := settle()
+		for i, a := range apps {
+			Patch(a, with(false, pairs[i]...))
+		}
+		after := settle()
+		for i, a := range apps {
+			uid, what := string(a.UID), fmt.Sprint(pairs[i])
+			Expect(before[uid]).NotTo(BeEmpty(), what)
+			Expect(between[uid]).NotTo(Equal(before[uid]), "%s changed nothing", what)
+			Expect(after[uid]).To(Equal(before[uid]), what)
+			d := live(deploymentOf(a))
+			Expect(d.Generation).To(BeNumerically("<=", 3), "%s: the Deployment was changed more than twice", what)
+		}
+		op.Wire.Forget()
+		Consistently(func() []testenv.Write { return op.Wire.Writes(func(w testenv.Write) bool { return w.For(ns) }) }, "1s").Should(BeEmpty())
+	})
+})
