@@ -30,6 +30,7 @@ var alsoOn = map[string]string{
 	"internal/controller/configwatcher": "docs/kinds/configwatcher.md",
 	"internal/controller/crontab":       "docs/kinds/crontab.md",
 	"internal/controller/rebootpolicy":  "docs/kinds/rebootpolicy.md",
+	"internal/controller/webapp":        "docs/kinds/webapp.md",
 	"internal/external/sqldb":           "docs/kinds/rebootpolicy.md",
 }
 

@@ -17,6 +17,7 @@ var fixtures = map[string]Fixture{
 	"ConfigWatcher": &configWatchers{},
 	"CronTab":       &cronTabs{},
 	"RebootPolicy":  &rebootPolicies{},
+	"WebApp":        &webApps{},
 }
 
 // Fixture tells the harness what it cannot know about a kind. Everything that is made for an object has
