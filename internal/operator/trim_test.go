@@ -98,6 +98,17 @@ func TestOfConfigMapsAndSecretsOnlyOurMarksAreHeld(t *testing.T) {
 	}
 }
 
+func TestChildrenAreHeldWhole(t *testing.T) {
+	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}}}}
+	d := cached(t, &appsv1.Deployment{ObjectMeta: full("o", ofCron), Spec: appsv1.DeploymentSpec{Template: template}})
+	if len(d.Spec.Template.Spec.Containers) != 1 || len(d.ManagedFields) != 1 || engine.IsCut(d) {
+		t.Errorf("a Deployment that one of our kinds controls is held as %+v", d)
+	}
+	if c := cached(t, &corev1.ConfigMap{ObjectMeta: full("o", ofCron), Data: map[string]string{"a": "b"}}); c.Data["a"] != "b" {
+		t.Errorf("a ConfigMap that one of our kinds controls is held as %+v", c)
+	}
+}
+
 func TestWorkloadsAreHeldWithoutTheirPods(t *testing.T) {
 	template := corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "a"}, Annotations: map[string]string{"theirs.example.com/x": "y", "autoreboot.acme.com/k.n": "m"}},
@@ -105,7 +116,7 @@ func TestWorkloadsAreHeldWithoutTheirPods(t *testing.T) {
 	}
 	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}}
 	for _, in := range []client.Object{
-		&appsv1.Deployment{ObjectMeta: full("o", ofCron), Spec: appsv1.DeploymentSpec{Template: *template.DeepCopy(), Selector: selector, Paused: true, Replicas: new(int32(2))}},
+		&appsv1.Deployment{ObjectMeta: full("o", ofOther), Spec: appsv1.DeploymentSpec{Template: *template.DeepCopy(), Selector: selector, Paused: true, Replicas: new(int32(2))}},
 		&appsv1.StatefulSet{ObjectMeta: full("o", ofOther), Spec: appsv1.StatefulSetSpec{Template: *template.DeepCopy(), Selector: selector}},
 		&appsv1.DaemonSet{ObjectMeta: full("o", nil), Spec: appsv1.DaemonSetSpec{Template: *template.DeepCopy(), Selector: selector}},
 	} {

@@ -117,6 +117,10 @@ func (in input) port() int32 {
 	return in.app.Spec.Port
 }
 
+// policyName is the name of the NetworkPolicy. It ends in what no guardrail of a namespace does: a WebApp that is called like
+// one must not stand in its place.
+func policyName(app *v1alpha1.WebApp) string { return names.Child(app.Name, "webapp") }
+
 // configName is the name of the ConfigMap with the files of a WebApp: it follows from what is in them, so that a change
 // rolls the pods, and those of before keep what they have.
 func configName(app *v1alpha1.WebApp) string {
@@ -135,12 +139,15 @@ const (
 	hashLength   = 10
 )
 
-// proves tells a child from a copy of it by its name: all children have one name, but for the files, whose name ends in a hash.
+// proves tells a child from a copy of it by its name.
 func proves(app *v1alpha1.WebApp, child client.Object) bool {
 	name := child.GetName()
 	if _, isConfig := child.(*corev1.ConfigMap); isConfig {
 		hash := name[max(len(name)-hashLength, 0):]
 		return len(hash) == hashLength && strings.Trim(hash, "0123456789abcdef") == "" && name == names.Job(app.Name, configSuffix+hash)
+	}
+	if _, isPolicy := child.(*networkingv1.NetworkPolicy); isPolicy {
+		return name == policyName(app)
 	}
 	return name == nameOf(app)
 }
@@ -235,18 +242,19 @@ func orDefault[T any](given *T, otherwise T) T {
 	return *given
 }
 
-// networkPolicy lets the namespace itself and the ingress controllers in.
+// networkPolicy lets the namespace itself and the ingress controllers in. It names the port, whose number differs between
+// the pods of two versions.
 func (in input) networkPolicy() *networkingv1ac.NetworkPolicyApplyConfiguration {
 	within := networkingv1ac.NetworkPolicyIngressRule().WithFrom(networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector()))
 	rules := []*networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration{within}
 	if len(in.controllers) > 0 {
 		outside := networkingv1ac.NetworkPolicyIngressRule().WithPorts(
-			networkingv1ac.NetworkPolicyPort().WithProtocol(corev1.ProtocolTCP).WithPort(intstr.FromInt32(in.port())))
+			networkingv1ac.NetworkPolicyPort().WithProtocol(corev1.ProtocolTCP).WithPort(intstr.FromString(portName)))
 		for _, s := range in.controllers {
 			outside.WithFrom(networkingv1ac.NetworkPolicyPeer().WithNamespaceSelector(metav1ac.LabelSelector().WithMatchLabels(s.MatchLabels)))
 		}
 		rules = append(rules, outside)
 	}
-	return networkingv1ac.NetworkPolicy(in.name(), in.app.Namespace).WithSpec(networkingv1ac.NetworkPolicySpec().
+	return networkingv1ac.NetworkPolicy(policyName(in.app), in.app.Namespace).WithSpec(networkingv1ac.NetworkPolicySpec().
 		WithPodSelector(in.selector()).WithPolicyTypes(networkingv1.PolicyTypeIngress).WithIngress(rules...))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -242,12 +243,22 @@ func TestResourcesAreWhoseTheyAre(t *testing.T) {
 	}
 }
 
+func TestNoPolicyStandsInThePlaceOfAGuardrail(t *testing.T) {
+	for _, called := range []string{"tenant-isolation", "tenant"} {
+		a := app(common.TierDev)
+		a.Name = called
+		if got := policyName(a); got == "tenant-isolation" || !strings.HasPrefix(got, called) {
+			t.Errorf("the NetworkPolicy of %s is called %s", called, got)
+		}
+	}
+}
+
 func TestNamesFitWhateverTheWebAppIsCalled(t *testing.T) {
 	long := strings.Repeat("a", 61) + strings.Repeat("."+strings.Repeat("b", 63), 3)
 	for _, name := range []string{"a", long, strings.Repeat("a", 63), "a.b"} {
 		a := app(common.TierDev, func(s *v1alpha1.WebAppSpec) { s.Config = map[string]v1alpha1.FileContent{"a": "b"} })
 		a.Name = name
-		for _, child := range []string{nameOf(a), configName(a)} {
+		for _, child := range []string{nameOf(a), configName(a), policyName(a)} {
 			if errs := validation.IsDNS1035Label(child); len(errs) > 0 {
 				t.Errorf("%s: %q: %v", name, child, errs)
 			}
@@ -288,6 +299,8 @@ func TestCopiesAreNoChildren(t *testing.T) {
 		{&appsv1.Deployment{ObjectMeta: at("web")}, true},
 		{&appsv1.Deployment{ObjectMeta: at("copy-of-web")}, false},
 		{&appsv1.Deployment{ObjectMeta: at(configName(a))}, false},
+		{&networkingv1.NetworkPolicy{ObjectMeta: at("web-webapp")}, true},
+		{&networkingv1.NetworkPolicy{ObjectMeta: at("web")}, false},
 		{&corev1.ConfigMap{ObjectMeta: at(configName(a))}, true},
 		{&corev1.ConfigMap{ObjectMeta: at("web-config-0123456789")}, true},
 		{&corev1.ConfigMap{ObjectMeta: at("child-" + configName(a))}, false},
