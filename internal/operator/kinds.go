@@ -119,7 +119,7 @@ var Kinds = []Kind{
 	},
 	{
 		Object:     &workloadsv1alpha1.WebApp{},
-		Conditions: []string{webapp.Admitted, webapp.Composed, webapp.Deployed, webapp.Autoscaled, webapp.Exposed},
+		Conditions: []string{webapp.Admitted, webapp.Composed, webapp.Migrated, webapp.Deployed, webapp.Autoscaled, webapp.Exposed},
 		Holds:      webapp.Holds,
 		Reads:      webapp.Reads,
 		Register: func(mgr ctrl.Manager, d Deps) error {

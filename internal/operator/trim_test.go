@@ -21,6 +21,7 @@ import (
 	autorebootv1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	crontabv1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
 	tenancyv1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+	workloadsv1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/restart"
@@ -216,6 +217,21 @@ func TestTypesWithChildrenOfAnyNameAreNotSelectedByName(t *testing.T) {
 		if err != nil || (len(got.(*rbacv1.Role).Rules) == 1) != whole {
 			t.Errorf("of %s: %+v, %v", owner.Kind, got, err)
 		}
+	}
+}
+
+func TestALargeWebAppIsFoundByItsHostName(t *testing.T) {
+	spec := workloadsv1alpha1.WebAppSpec{
+		WebAppHostname: "app.acme.com", Ingress: &workloadsv1alpha1.Ingress{Path: "/shop", ClassName: new("nginx")},
+		Config: map[string]workloadsv1alpha1.FileContent{"a": workloadsv1alpha1.FileContent(large)},
+	}
+	got := cached(t, &workloadsv1alpha1.WebApp{ObjectMeta: full("o", nil), Spec: spec, Status: workloadsv1alpha1.WebAppStatus{Claim: "app.acme.com/shop"}})
+	if !engine.IsCut(got) || !fits(got, maxHeld) || got.Spec.WebAppHostname != "app.acme.com" || got.Spec.Ingress.Path != "/shop" || got.Status.Claim != "app.acme.com/shop" {
+		t.Errorf("it is held as %+v", got)
+	}
+	spec.Config = nil
+	if small := cached(t, &workloadsv1alpha1.WebApp{ObjectMeta: full("o", nil), Spec: spec}); engine.IsCut(small) {
+		t.Errorf("a small one is cut: %+v", small)
 	}
 }
 

@@ -170,6 +170,22 @@ type Autoscaling struct {
 	TargetCPU *int32 `json:"targetCPU,omitempty"`
 }
 
+// Migration is a command that has to succeed once before a new image is rolled out. It runs in a Job, with the
+// environment, files, volumes and account of the application.
+type Migration struct {
+	// command replaces the image's entry point. Default: the image's.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Command []string `json:"command,omitempty"`
+
+	// args are the arguments. Default: the image's, unless command is given.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Args []string `json:"args,omitempty"`
+}
+
 // StrategyType is how pods are replaced.
 // +kubebuilder:validation:Enum=RollingUpdate;Recreate
 type StrategyType string

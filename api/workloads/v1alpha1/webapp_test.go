@@ -64,7 +64,7 @@ func TestAccepted(t *testing.T) {
 		"probes: {readiness: {port: 8080, path: /}}", "config: {app.ini: a=b, .env: x}",
 		"ingress: {path: /shop}", "ingress: {path: /shop/v1.2/, className: nginx, tlsSecretName: shop-tls, annotations: {cert-manager.io/cluster-issuer: acme}, waitForAddress: false}",
 		"strategy: {type: Recreate}", "strategy: {maxSurge: 25%, maxUnavailable: 0}", "strategy: {maxSurge: 0, maxUnavailable: 1}", "strategy: {maxUnavailable: 50%}",
-		"maxUnavailable: 1", "maxUnavailable: 50%", "isolation: None", "drainSeconds: 0",
+		"migration: {command: [shop, migrate]}", "maxUnavailable: 1", "maxUnavailable: 50%", "isolation: None", "drainSeconds: 0",
 		"resources: {requests: {cpu: 100m, memory: 1Gi}, limits: {cpu: 1}}",
 		"volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]",
 		"initContainers: [{name: wait, image: busybox}]", "sidecars: [{name: proxy, image: envoy, env: [{name: A, value: b}]}]",
@@ -140,6 +140,8 @@ func TestRefused(t *testing.T) {
 		{"a container called app", "sidecars: [{name: app, image: a}]", "spec.sidecars[0].name", "app is the application's own container"},
 		{"a mount over the configuration", "{config: {a: b}, volumes: [{name: a%emptyDir: {}}], volumeMounts: [{name: a%mountPath: /etc/webapp}]}", "spec.volumeMounts", "where spec.config is"},
 		{"two containers of one name", "{initContainers: [{name: a%image: a}], sidecars: [{name: a%image: a}]}", "spec.sidecars", "must not have the name of one of"},
+		{"a migration of an image that has always the same name", "{webAppImage: 'a:latest', migration: {command: [x]}}", "spec.migration", "a tag other than latest"},
+		{"a migration of an image without a tag", "{webAppImage: 'a.b:5000/c', migration: {command: [x]}}", "spec.migration", "a tag other than latest"},
 		{"an isolation that there is not", "isolation: Egress", "spec.isolation", "supported values"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.volumeMounts) || self.volumeMounts.all(m, has(self.volumes) && self.volumes.exists(v, v.name == m.name))",message="every name must be that of a volume of spec.volumes",fieldPath=".volumeMounts"
 // +kubebuilder:validation:XValidation:rule="!has(self.config) || !has(self.volumeMounts) || self.volumeMounts.all(m, m.mountPath != '/etc/webapp')",message="must not have the mountPath /etc/webapp, where spec.config is",fieldPath=".volumeMounts"
 // +kubebuilder:validation:XValidation:rule="!has(self.initContainers) || !has(self.sidecars) || self.initContainers.all(c, self.sidecars.all(s, s.name != c.name))",message="must not have the name of one of spec.initContainers",fieldPath=".sidecars"
+// +kubebuilder:validation:XValidation:rule="!has(self.migration) || self.webAppImage.contains('@sha256:') || (self.webAppImage.matches(':[A-Za-z0-9_][-A-Za-z0-9_.]*$') && !self.webAppImage.endsWith(':latest'))",message="needs a webAppImage with a tag other than latest, or a digest: a migration runs once for each image, which has to be told from others by its name",fieldPath=".migration"
 type WebAppSpec struct {
 	// webAppImage is the container image of the application, with a tag or a digest, for instance
 	// registry.acme.com/app/app:v1.4. A change rolls the pods.
@@ -136,6 +137,13 @@ type WebAppSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=15,displayName="Autoscaling",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Autoscaling *Autoscaling `json:"autoscaling,omitempty"`
 
+	// migration is a command of the image, such as one that changes the tables of a database, that has to succeed
+	// once before the first pod of a new image starts. While it runs, and when it fails, the version of before
+	// goes on serving. Default: none.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=22,displayName="Migration",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	Migration *Migration `json:"migration,omitempty"`
+
 	// strategy is how pods are replaced. Default: one new pod after the other, and none goes before the new one
 	// serves.
 	// +optional
@@ -201,7 +209,7 @@ const (
 // WebApp is a web application: pods of an image, a stable name inside the cluster and a host name
 // outside, with the defaults of a tier.
 //
-// +operator-sdk:csv:customresourcedefinitions:order=6,displayName="Web Application",resources={{Deployment,v1,""},{Service,v1,""},{Ingress,v1,""},{ConfigMap,v1,""},{ServiceAccount,v1,""},{PodDisruptionBudget,v1,""},{HorizontalPodAutoscaler,v2,""},{NetworkPolicy,v1,""}}
+// +operator-sdk:csv:customresourcedefinitions:order=6,displayName="Web Application",resources={{Deployment,v1,""},{Service,v1,""},{Ingress,v1,""},{ConfigMap,v1,""},{ServiceAccount,v1,""},{PodDisruptionBudget,v1,""},{HorizontalPodAutoscaler,v2,""},{NetworkPolicy,v1,""},{Job,v1,""}}
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.webAppReplicas,statuspath=.status.replicas,selectorpath=.status.selector
@@ -268,6 +276,11 @@ type WebAppStatus struct {
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=7,displayName="Label selector of the pods",xDescriptors={"urn:alm:descriptor:text"}
 	Selector string `json:"selector,omitempty"`
+
+	// migrated is the Job of the last migration that has succeeded.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=10,displayName="Migration",xDescriptors={"urn:alm:descriptor:text"}
+	Migrated string `json:"migrated,omitempty"`
 
 	// configMap holds the files of the pods that serve; empty when they have none.
 	// +optional

@@ -7,10 +7,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -36,6 +40,7 @@ var blocks = map[string]string{
 	"probes":                        `{"readiness":{"path":"/ready"},"liveness":{"command":["alive"]},"startup":{"failureThreshold":60}}`,
 	"ingress":                       `{"path":"/shop","tlsSecretName":"tls","annotations":{"cert-manager.io/cluster-issuer":"acme"}}`,
 	"autoscaling":                   `{"max":5}`,
+	"migration":                     `{"command":["migrate"]}`,
 	"strategy":                      `{"type":"Recreate"}`,
 	"drainSeconds":                  `0`,
 	"terminationGracePeriodSeconds": `60`,
@@ -116,6 +121,24 @@ func children(ns string) map[string]map[string]string {
 	return all
 }
 
+// endMigrations lets all migrations of a namespace succeed.
+func endMigrations(ns string) {
+	GinkgoHelper()
+	list := &batchv1.JobList{}
+	Eventually(func() int {
+		Expect(Admin.List(ctx, list, client.InNamespace(ns))).To(Succeed())
+		return len(list.Items)
+	}).Should(Equal(len(blocks)))
+	for i := range list.Items {
+		j := &list.Items[i]
+		j.Status.StartTime, j.Status.CompletionTime = &j.CreationTimestamp, new(metav1.Now())
+		for _, c := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobComplete} {
+			j.Status.Conditions = append(j.Status.Conditions, batchv1.JobCondition{Type: c, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()})
+		}
+		Expect(Admin.Status().Update(ctx, j)).To(Succeed())
+	}
+}
+
 var _ = Describe("The optional blocks", func() {
 	It("are all tried", func() {
 		for _, field := range optional(reflect.TypeFor[v1alpha1.WebAppSpec]()) {
@@ -151,6 +174,13 @@ var _ = Describe("The optional blocks", func() {
 			Patch(a, with(true, pairs[i]...))
 		}
 		between := settle()
+		endMigrations(ns)
+		for i, a := range apps {
+			if slices.Contains(pairs[i], "migration") {
+				Eventually(Condition(a, "Migrated")).Should(Equal("True Done"))
+			}
+		}
+		settle()
 		for i, a := range apps {
 			Patch(a, with(false, pairs[i]...))
 		}

@@ -17,6 +17,20 @@ import (
 	"github.com/acme/platform-operator/internal/engine"
 )
 
+// deploymentChildren is the Deployment. While a migration has not succeeded it stays as it is, or is not made.
+func (in input) deploymentChildren() ([]engine.Child, error) {
+	if !in.hold {
+		child, err := in.deploymentChild()
+		return []engine.Child{child}, err
+	}
+	if in.deployment == nil {
+		return nil, nil
+	}
+	kept := in.deployment.ours
+	kept.OwnerReferences = nil // the engine adds it
+	return []engine.Child{engine.NewChild[appsv1.Deployment](kept, appsv1ac.ExtractDeployment).IfUnchanged()}, nil
+}
+
 // deploymentChild wraps the Deployment. What follows from a default is sent only to the version that was looked at: somebody
 // else may take the field at this moment.
 func (in input) deploymentChild() (engine.Child, error) {

@@ -13,6 +13,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -54,6 +55,8 @@ type input struct {
 	deployment *held
 	// serving are the files of the pods that still run while new ones are rolled out; nil when they are the same.
 	serving *corev1.ConfigMap
+	// hold keeps the Deployment as it is: the migration of the present version has not succeeded yet.
+	hold bool
 	// controllers select the namespaces of ingress controllers.
 	controllers []metav1.LabelSelector
 }
@@ -68,7 +71,7 @@ type held struct {
 
 // desired are the children of a WebApp, complete. What takes rights away comes before what gives them.
 func desired(in input) ([]engine.Child, error) {
-	deployment, err := in.deploymentChild()
+	deployment, err := in.deploymentChildren()
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +79,7 @@ func desired(in input) ([]engine.Child, error) {
 	if in.app.Spec.Isolation != v1alpha1.IsolationNone {
 		all = append(all, engine.NewChild[networkingv1.NetworkPolicy](in.networkPolicy(), networkingv1ac.ExtractNetworkPolicy))
 	}
-	if in.app.Spec.ServiceAccountName == nil {
+	if in.app.Spec.ServiceAccountName == nil || in.hold && in.deployment != nil {
 		account := corev1ac.ServiceAccount(in.name(), in.app.Namespace).WithAutomountServiceAccountToken(false)
 		all = append(all, engine.NewChild[corev1.ServiceAccount](account, corev1ac.ExtractServiceAccount))
 	}
@@ -90,7 +93,7 @@ func desired(in input) ([]engine.Child, error) {
 	if budget := in.budget(); budget != nil {
 		all = append(all, engine.NewChild[policyv1.PodDisruptionBudget](budget, policyv1ac.ExtractPodDisruptionBudget))
 	}
-	all = append(all, engine.NewChild[corev1.Service](in.service(), corev1ac.ExtractService), deployment)
+	all = append(append(all, engine.NewChild[corev1.Service](in.service(), corev1ac.ExtractService)), deployment...)
 	if in.app.Spec.Autoscaling != nil {
 		all = append(all, engine.NewChild[autoscalingv2.HorizontalPodAutoscaler](in.autoscaler(), autoscalingv2ac.ExtractHorizontalPodAutoscaler))
 	}
@@ -142,6 +145,9 @@ const (
 // proves tells a child from a copy of it by its name.
 func proves(app *v1alpha1.WebApp, child client.Object) bool {
 	name := child.GetName()
+	if _, isJob := child.(*batchv1.Job); isJob {
+		return isMigration(app, name)
+	}
 	if _, isConfig := child.(*corev1.ConfigMap); isConfig {
 		hash := name[max(len(name)-hashLength, 0):]
 		return len(hash) == hashLength && strings.Trim(hash, "0123456789abcdef") == "" && name == names.Job(app.Name, configSuffix+hash)

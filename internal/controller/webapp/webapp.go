@@ -19,6 +19,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -46,6 +47,8 @@ const (
 	Admitted = "Admitted"
 	// Composed: every child that was asked for exists as it is wanted.
 	Composed = "Composed"
+	// Migrated: the migration of the present version has succeeded, or none is asked for.
+	Migrated = "Migrated"
 	// Deployed: all pods run the present version and serve.
 	Deployed = "Deployed"
 	// Autoscaled: the autoscaler works, or none was asked for.
@@ -68,6 +71,8 @@ const (
 	ReasonNotServing          = "NotServing"
 	ReasonScaledToZero        = "ScaledToZero"
 	ReasonPaused              = "DeploymentPaused"
+	ReasonMigrating           = "Migrating"
+	ReasonMigrationFailed     = "MigrationFailed"
 	ReasonAutoscalerInactive  = "AutoscalerInactive"
 	ReasonAutoscalerPending   = "AutoscalerPending"
 	ReasonIngressClassMissing = "IngressClassMissing"
@@ -100,6 +105,7 @@ type Options struct {
 // +kubebuilder:rbac:groups="",resources=services,verbs=create;delete;get;list;patch;watch
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=create;delete;get;list;patch;watch
 // +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=create;delete;get;list;patch;watch
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=create;delete;get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=ingressclasses,verbs=get;list;watch
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses,verbs=create;delete;get;list;patch;watch
@@ -122,7 +128,7 @@ var Holds = func() (all []engine.Held) {
 	for _, o := range owns {
 		all = append(all, engine.Held{Of: o})
 	}
-	return all
+	return append(all, engine.Held{Of: &batchv1.Job{}})
 }()
 
 // Reads are what it reads besides.
@@ -139,6 +145,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 	return engine.Register(mgr, &v1alpha1.WebApp{}, engine.Config[*v1alpha1.WebApp]{
 		Name:   Name,
 		Owns:   owns,
+		Keeps:  []client.Object{&batchv1.Job{}}, // made once; migrations.go deletes them
 		Proves: proves,
 		References: []engine.Reference[*v1alpha1.WebApp]{
 			{To: &v1alpha1.WebApp{}, Keys: claimKeys, As: func(o client.Object) []client.ObjectKey { return claimKeys(o.(*v1alpha1.WebApp)) }},
@@ -181,6 +188,7 @@ func (k kind) Steps(s engine.Scope[*v1alpha1.WebApp]) []engine.Step {
 	return []engine.Step{
 		{Condition: Admitted, Run: r.admit},
 		{Condition: Composed, Run: r.compose},
+		{Condition: Migrated, Run: r.migrate},
 		{Condition: Deployed, Run: r.checkPods},
 		{Condition: Autoscaled, Run: r.checkAutoscaler},
 		{Condition: Exposed, Run: r.checkIngress},
@@ -191,6 +199,8 @@ func (k kind) Steps(s engine.Scope[*v1alpha1.WebApp]) []engine.Step {
 type run struct {
 	engine.Scope[*v1alpha1.WebApp]
 	kind
+
+	migrations migrations
 }
 
 func (r *run) key() client.ObjectKey {
@@ -214,7 +224,11 @@ func own[O client.Object](ctx context.Context, r *run, key client.ObjectKey, o O
 
 // compose makes the children.
 func (r *run) compose(ctx context.Context) (engine.Outcome, error) {
-	in := input{app: r.Obj, controllers: r.IngressControllers}
+	var err error
+	if r.migrations, err = r.findMigrations(ctx); err != nil {
+		return engine.Outcome{}, err
+	}
+	in := input{app: r.Obj, controllers: r.IngressControllers, hold: r.migrations.holds(r.Obj)}
 	live, exists, err := own(ctx, r, r.key(), &appsv1.Deployment{})
 	if err != nil {
 		return engine.Outcome{}, err
@@ -236,7 +250,7 @@ func (r *run) compose(ctx context.Context) (engine.Outcome, error) {
 		}
 	}
 	out, err := r.Compose(Composed, func() ([]engine.Child, error) { return desired(in) }).Run(ctx)
-	if err == nil && out.GoesOn() {
+	if err == nil && out.GoesOn() && (exists || !in.hold) {
 		r.Obj.Status.Created = true
 	}
 	return out, err

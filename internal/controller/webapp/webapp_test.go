@@ -302,6 +302,13 @@ var _ = Describe("A host name", Ordered, func() {
 		composed(second)
 	})
 
+	It("is not lost to another one by a WebApp that is too large for the caches", func() {
+		large := map[string]v1alpha1.FileContent{"a": v1alpha1.FileContent(strings.Repeat("x", 100<<10))}
+		composed(Create(webApp(Namespace(), func(s *v1alpha1.WebAppSpec) { s.WebAppHostname, s.Config = "large.acme.com", large })))
+		second := asking("large.acme.com", "/")
+		Eventually(Ready(second)).Should(Equal("False HostnameTaken"))
+	})
+
 	It("is free when its WebApp takes another one, and is not taken from it by an older one", func() {
 		older := composed(asking("two.acme.com", ""))
 		holder := composed(asking("three.acme.com", ""))
