@@ -125,7 +125,7 @@ func (in input) container(c *converter) *corev1ac.ContainerApplyConfiguration {
 		ports = append(ports, corev1ac.ContainerPort().WithName(p.Name).WithContainerPort(p.Port).WithProtocol(protocol(p)))
 	}
 	app := corev1ac.Container().WithName(containerName).WithImage(spec.WebAppImage).WithCommand(spec.Command...).WithArgs(spec.Args...).
-		WithEnv(all[corev1ac.EnvVarApplyConfiguration](c, spec.Env)...).
+		WithEnv(all[corev1ac.EnvVarApplyConfiguration](c, variables(spec.Env))...).
 		WithEnvFrom(all[corev1ac.EnvFromSourceApplyConfiguration](c, spec.EnvFrom)...).
 		WithVolumeMounts(all[corev1ac.VolumeMountApplyConfiguration](c, spec.VolumeMounts)...).
 		WithPorts(ports...).WithSecurityContext(in.security())
@@ -155,7 +155,7 @@ func (in input) drain() int32 { return orDefault(in.app.Spec.DrainSeconds, defau
 // other is a container beside the application's.
 func (in input) other(c *converter, o v1alpha1.Container) *corev1ac.ContainerApplyConfiguration {
 	container := corev1ac.Container().WithName(o.Name).WithImage(o.Image).WithCommand(o.Command...).WithArgs(o.Args...).
-		WithEnv(all[corev1ac.EnvVarApplyConfiguration](c, o.Env)...).
+		WithEnv(all[corev1ac.EnvVarApplyConfiguration](c, variables(o.Env))...).
 		WithEnvFrom(all[corev1ac.EnvFromSourceApplyConfiguration](c, o.EnvFrom)...).
 		WithVolumeMounts(all[corev1ac.VolumeMountApplyConfiguration](c, o.VolumeMounts)...).
 		WithSecurityContext(in.security())
@@ -163,6 +163,19 @@ func (in input) other(c *converter, o v1alpha1.Container) *corev1ac.ContainerApp
 		container.WithResources(given(*o.Resources))
 	}
 	return container
+}
+
+// variables are environment variables with what the API server fills in inside of what is owned as a whole.
+func variables(list []corev1.EnvVar) []corev1.EnvVar {
+	var out []corev1.EnvVar
+	for _, v := range list {
+		if v.ValueFrom != nil && v.ValueFrom.FieldRef != nil && v.ValueFrom.FieldRef.APIVersion == "" {
+			v.ValueFrom = v.ValueFrom.DeepCopy()
+			v.ValueFrom.FieldRef.APIVersion = "v1"
+		}
+		out = append(out, v)
+	}
+	return out
 }
 
 // security takes from a container what the level restricted forbids.

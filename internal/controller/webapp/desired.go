@@ -55,6 +55,8 @@ type input struct {
 	deployment *held
 	// serving are the files of the pods that still run while new ones are rolled out; nil when they are the same.
 	serving *corev1.ConfigMap
+	// clash tells that somebody has given a port of the live Service the name of one of ours: the two cannot be merged.
+	clash bool
 	// hold keeps the Deployment as it is: the migration of the present version has not succeeded yet.
 	hold bool
 	// controllers select the namespaces of ingress controllers.
@@ -93,7 +95,11 @@ func desired(in input) ([]engine.Child, error) {
 	if budget := in.budget(); budget != nil {
 		all = append(all, engine.NewChild[policyv1.PodDisruptionBudget](budget, policyv1ac.ExtractPodDisruptionBudget))
 	}
-	all = append(append(all, engine.NewChild[corev1.Service](in.service(), corev1ac.ExtractService)), deployment...)
+	service := engine.NewChild[corev1.Service](in.service(), corev1ac.ExtractService)
+	if in.clash {
+		service = service.OrReplace()
+	}
+	all = append(append(all, service), deployment...)
 	if in.app.Spec.Autoscaling != nil {
 		all = append(all, engine.NewChild[autoscalingv2.HorizontalPodAutoscaler](in.autoscaler(), autoscalingv2ac.ExtractHorizontalPodAutoscaler))
 	}
@@ -180,6 +186,15 @@ func (in input) service() *corev1ac.ServiceApplyConfiguration {
 	}
 	return corev1ac.Service(in.name(), in.app.Namespace).
 		WithSpec(corev1ac.ServiceSpec().WithSelector(selectorOf(in.app)).WithPorts(ports...))
+}
+
+// clashes tells whether a live Service has a port under the name of one that is wanted, but another number or protocol.
+func (in input) clashes(live *corev1.Service) bool {
+	return slices.ContainsFunc(in.service().Spec.Ports, func(want corev1ac.ServicePortApplyConfiguration) bool {
+		return slices.ContainsFunc(live.Spec.Ports, func(is corev1.ServicePort) bool {
+			return is.Name == *want.Name && (is.Port != *want.Port || is.Protocol != *want.Protocol)
+		})
+	})
 }
 
 // protocol is that of a port: the key of a list has to be written although it has a default.

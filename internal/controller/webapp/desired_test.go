@@ -266,6 +266,33 @@ func TestNamesFitWhateverTheWebAppIsCalled(t *testing.T) {
 	}
 }
 
+func TestWhatTheAPIServerFillsInIsWritten(t *testing.T) {
+	ref := corev1.EnvVar{Name: "P", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}}
+	given := []corev1.EnvVar{{Name: "A", Value: "b"}, ref}
+	got := variables(given)
+	if len(got) != 2 || got[1].ValueFrom.FieldRef.APIVersion != "v1" || got[0] != given[0] || ref.ValueFrom.FieldRef.APIVersion != "" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestPortsClashByName(t *testing.T) {
+	in := input{app: app(common.TierDev, func(s *v1alpha1.WebAppSpec) { s.Ports = []v1alpha1.Port{{Name: "metrics", Port: 9090}} })}
+	for _, tc := range []struct {
+		name     string
+		port     int32
+		protocol corev1.Protocol
+		want     bool
+	}{
+		{"http", 80, corev1.ProtocolTCP, false}, {"http", 81, corev1.ProtocolTCP, true}, {"metrics", 9090, corev1.ProtocolUDP, true},
+		{"theirs", 81, corev1.ProtocolTCP, false}, {"theirs", 80, corev1.ProtocolTCP, false},
+	} {
+		live := &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: tc.name, Port: tc.port, Protocol: tc.protocol}}}}
+		if got := in.clashes(live); got != tc.want {
+			t.Errorf("%s %d/%s: got %v", tc.name, tc.port, tc.protocol, got)
+		}
+	}
+}
+
 func TestConfigNameFollowsFromTheContent(t *testing.T) {
 	named := func(files map[string]v1alpha1.FileContent) string {
 		return configName(app(common.TierDev, func(s *v1alpha1.WebAppSpec) { s.Config = files }))

@@ -222,35 +222,48 @@ func own[O client.Object](ctx context.Context, r *run, key client.ObjectKey, o O
 	return o, r.Owned(o), nil
 }
 
-// compose makes the children.
-func (r *run) compose(ctx context.Context) (engine.Outcome, error) {
-	var err error
+// look reads what the children follow from beside the spec.
+func (r *run) look(ctx context.Context) (in input, err error) {
 	if r.migrations, err = r.findMigrations(ctx); err != nil {
-		return engine.Outcome{}, err
+		return in, err
 	}
-	in := input{app: r.Obj, controllers: r.IngressControllers, hold: r.migrations.holds(r.Obj)}
+	in = input{app: r.Obj, controllers: r.IngressControllers, hold: r.migrations.holds(r.Obj)}
 	live, exists, err := own(ctx, r, r.key(), &appsv1.Deployment{})
 	if err != nil {
-		return engine.Outcome{}, err
+		return in, err
 	}
 	if exists {
 		ours, err := appsv1ac.ExtractDeployment(live, names.FieldManager(Name))
 		if err != nil {
-			return engine.Outcome{}, fmt.Errorf("reading what of the Deployment is the operator's: %w", err)
+			return in, fmt.Errorf("reading what of the Deployment is the operator's: %w", err)
 		}
 		in.deployment = &held{ours: ours, live: live}
 	}
+	service, exists, err := own(ctx, r, r.key(), &corev1.Service{})
+	if err != nil {
+		return in, err
+	}
+	in.clash = exists && in.clashes(service)
 	if name := r.Obj.Status.ConfigMap; name != "" && name != configName(r.Obj) {
 		serving, exists, err := own(ctx, r, client.ObjectKey{Namespace: r.Obj.Namespace, Name: name}, &corev1.ConfigMap{})
 		if err != nil {
-			return engine.Outcome{}, err
+			return in, err
 		}
 		if exists && serving.DeletionTimestamp.IsZero() {
 			in.serving = serving
 		}
 	}
+	return in, nil
+}
+
+// compose makes the children.
+func (r *run) compose(ctx context.Context) (engine.Outcome, error) {
+	in, err := r.look(ctx)
+	if err != nil {
+		return engine.Outcome{}, err
+	}
 	out, err := r.Compose(Composed, func() ([]engine.Child, error) { return desired(in) }).Run(ctx)
-	if err == nil && out.GoesOn() && (exists || !in.hold) {
+	if err == nil && out.GoesOn() && (in.deployment != nil || !in.hold) {
 		r.Obj.Status.Created = true
 	}
 	return out, err
