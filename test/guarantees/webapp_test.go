@@ -37,8 +37,9 @@ func (webApps) Configuration() string { return "webApp: {retryMax: 1s}\n" }
 // LeavesOut implements Fixture.
 func (webApps) LeavesOut() map[string]string {
 	return map[string]string{
-		"G4 deletion":  "it has no finalizer: its deletion is one request, of the user's, and its children go by their owner references",
-		"G7 finalizer": "it has none: its deletion needs no operator",
+		"G4 deletion":           "it has no finalizer: its deletion is one request, of the user's, and its children go by their owner references",
+		"G6 lingering children": "it has no finalizer: it goes at once, and its children follow by their owner references",
+		"G7 finalizer":          "it has none: its deletion needs no operator",
 	}
 }
 

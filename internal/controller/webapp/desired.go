@@ -106,8 +106,13 @@ func desired(in input) ([]engine.Child, error) {
 	return append(all, engine.NewChild[networkingv1.Ingress](in.ingress(), networkingv1ac.ExtractIngress)), nil
 }
 
-// nameOf is the name of the children of a WebApp.
-func nameOf(app *v1alpha1.WebApp) string { return names.Child(app.Name, "") }
+// nameOf is the name of the children of a WebApp. That of a Service begins with a letter.
+func nameOf(app *v1alpha1.WebApp) string {
+	if strings.TrimLeft(app.Name, "0123456789") == app.Name {
+		return names.Child(app.Name, "")
+	}
+	return names.Child("w-"+app.Name+".", "") // what has a dot is hashed, so that no other has this name
+}
 
 func (in input) name() string { return nameOf(in.app) }
 

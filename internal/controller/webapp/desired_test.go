@@ -255,11 +255,14 @@ func TestNoPolicyStandsInThePlaceOfAGuardrail(t *testing.T) {
 
 func TestNamesFitWhateverTheWebAppIsCalled(t *testing.T) {
 	long := strings.Repeat("a", 61) + strings.Repeat("."+strings.Repeat("b", 63), 3)
-	for _, name := range []string{"a", long, strings.Repeat("a", 63), "a.b"} {
+	for _, name := range []string{"a", long, strings.Repeat("a", 63), "a.b", "0", "1st", "0." + long[2:], strings.Repeat("9", 63)} {
 		a := app(common.TierDev, func(s *v1alpha1.WebAppSpec) { s.Config = map[string]v1alpha1.FileContent{"a": "b"} })
 		a.Name = name
-		for _, child := range []string{nameOf(a), configName(a), policyName(a)} {
-			if errs := validation.IsDNS1035Label(child); len(errs) > 0 {
+		if errs := validation.IsDNS1035Label(nameOf(a)); len(errs) > 0 {
+			t.Errorf("%s: %q: %v", name, nameOf(a), errs)
+		}
+		for _, child := range []string{configName(a), policyName(a)} {
+			if errs := validation.IsDNS1123Label(child); len(errs) > 0 {
 				t.Errorf("%s: %q: %v", name, child, errs)
 			}
 		}
