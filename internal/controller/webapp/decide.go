@@ -42,9 +42,11 @@ const maxQuoted = 300
 // diagnose finds the worst of what keeps a rollout from being complete.
 func diagnose(d *appsv1.Deployment, pods []corev1.Pod) finding {
 	s, want := d.Status, orDefault(d.Spec.Replicas, 1)
-	worst := finding{0, ReasonRollingOut, fmt.Sprintf("%d of %d pods run the present version, %d are available", s.UpdatedReplicas, want, s.AvailableReplicas)}
+	worst := finding{0, ReasonRollingOut, fmt.Sprintf(
+		"%d of %d pods run the present version, %d are available", s.UpdatedReplicas, want, s.AvailableReplicas)}
 	if d.Spec.Paused {
-		worst = finding{1, ReasonPaused, "the Deployment is paused, so that no pod is replaced; \"kubectl rollout resume deployment " + d.Name + "\" continues"}
+		worst = finding{1, ReasonPaused, "the Deployment is paused, so that no pod is replaced; " +
+			"\"kubectl rollout resume deployment " + d.Name + "\" continues"}
 	}
 	all := []finding{worst}
 	for _, c := range s.Conditions {
@@ -85,7 +87,8 @@ func diagnoseContainer(p *corev1.Pod, s corev1.ContainerStatus) finding {
 	if w := s.State.Waiting; w != nil {
 		switch w.Reason {
 		case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable", "ImageInspectError":
-			return finding{7, ReasonImagePullFailed, fmt.Sprintf("the image %s of %s cannot be pulled: %s", s.Image, which, quoted(cmp.Or(w.Message, w.Reason)))}
+			return finding{7, ReasonImagePullFailed, fmt.Sprintf(
+				"the image %s of %s cannot be pulled: %s", s.Image, which, quoted(cmp.Or(w.Message, w.Reason)))}
 		case "CrashLoopBackOff":
 			return finding{6, ReasonCrashLoop, which + " ends again and again" + lastEnd(s.LastTerminationState)}
 		case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":

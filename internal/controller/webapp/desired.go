@@ -13,7 +13,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -25,7 +24,6 @@ import (
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 	policyv1ac "k8s.io/client-go/applyconfigurations/policy/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
@@ -152,22 +150,6 @@ const (
 	configSuffix = "config-"
 	hashLength   = 10
 )
-
-// proves tells a child from a copy of it by its name.
-func proves(app *v1alpha1.WebApp, child client.Object) bool {
-	name := child.GetName()
-	if _, isJob := child.(*batchv1.Job); isJob {
-		return isMigration(app, name)
-	}
-	if _, isConfig := child.(*corev1.ConfigMap); isConfig {
-		hash := name[max(len(name)-hashLength, 0):]
-		return len(hash) == hashLength && strings.Trim(hash, "0123456789abcdef") == "" && name == names.Job(app.Name, configSuffix+hash)
-	}
-	if _, isPolicy := child.(*networkingv1.NetworkPolicy); isPolicy {
-		return name == policyName(app)
-	}
-	return name == nameOf(app)
-}
 
 func (in input) configMap() *corev1ac.ConfigMapApplyConfiguration {
 	data := map[string]string{}

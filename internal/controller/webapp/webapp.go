@@ -15,6 +15,7 @@ package webapp
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -161,6 +162,22 @@ func Register(mgr ctrl.Manager, o Options) error {
 	}, kind{o})
 }
 
+// proves tells a child from a copy of it by its name.
+func proves(app *v1alpha1.WebApp, child client.Object) bool {
+	name := child.GetName()
+	if _, isJob := child.(*batchv1.Job); isJob {
+		return isMigration(app, name)
+	}
+	if _, isConfig := child.(*corev1.ConfigMap); isConfig {
+		hash := name[max(len(name)-hashLength, 0):]
+		return len(hash) == hashLength && strings.Trim(hash, "0123456789abcdef") == "" && name == names.Job(app.Name, configSuffix+hash)
+	}
+	if _, isPolicy := child.(*networkingv1.NetworkPolicy); isPolicy {
+		return name == policyName(app)
+	}
+	return name == nameOf(app)
+}
+
 func claimKeys(a *v1alpha1.WebApp) []client.ObjectKey { return []client.ObjectKey{{Name: claimOf(a)}} }
 
 func placeKeys(a *v1alpha1.WebApp) []client.ObjectKey { return []client.ObjectKey{{Name: a.Namespace}} }
@@ -280,7 +297,11 @@ func (r *run) checkPods(ctx context.Context) (engine.Outcome, error) {
 	status.Replicas, status.ReadyReplicas = d.Status.Replicas, d.Status.ReadyReplicas
 	status.Pods = fmt.Sprintf("%d/%d", d.Status.ReadyReplicas, orDefault(d.Spec.Replicas, 1))
 	if out, complete := judgeRollout(d); complete {
+		former := status.ConfigMap
 		status.Image, status.ConfigMap = r.Obj.Spec.WebAppImage, configName(r.Obj)
+		if former != "" && former != status.ConfigMap {
+			out = out.Due(r.Clock.Now()) // nothing else leads to the run that deletes it
+		}
 		return out, nil
 	}
 	pods := &corev1.PodList{}

@@ -111,7 +111,6 @@ var _ = Describe("A WebApp", Ordered, ContinueOnFailure, func() {
 		Consistently(files).Should(ContainElement(first))
 		roll(a)
 		AwaitReady(a)
-		Poke(a)
 		Eventually(files).Should(And(HaveLen(1), Not(ContainElement(first))))
 
 		By("somebody replacing them")
