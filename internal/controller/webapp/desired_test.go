@@ -286,8 +286,11 @@ func TestPortsClashByName(t *testing.T) {
 		protocol corev1.Protocol
 		want     bool
 	}{
-		{"http", 80, corev1.ProtocolTCP, false}, {"http", 81, corev1.ProtocolTCP, true}, {"metrics", 9090, corev1.ProtocolUDP, true},
-		{"theirs", 81, corev1.ProtocolTCP, false}, {"theirs", 80, corev1.ProtocolTCP, false},
+		{"http", 80, corev1.ProtocolTCP, false},
+		{"http", 81, corev1.ProtocolTCP, true},
+		{"metrics", 9090, corev1.ProtocolUDP, true},
+		{"theirs", 81, corev1.ProtocolTCP, false},
+		{"theirs", 80, corev1.ProtocolTCP, false},
 	} {
 		live := &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: tc.name, Port: tc.port, Protocol: tc.protocol}}}}
 		if got := in.clashes(live); got != tc.want {

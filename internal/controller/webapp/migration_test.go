@@ -121,7 +121,9 @@ func TestMigrationJob(t *testing.T) {
 		*pod.Spec.SecurityContext.RunAsNonRoot, *c.SecurityContext.AllowPrivilegeEscalation,
 	}
 	want := []any{
-		int32(0), corev1.RestartPolicyNever, 1, 0, []string{"migrate"}, 0, true,
+		int32(0), corev1.RestartPolicyNever, 1, 0,
+		[]string{"migrate"},
+		0, true,
 		true, corev1.TerminationMessageFallbackToLogsOnError, "", 3, 3, "robot",
 		true, false,
 	}

@@ -43,6 +43,7 @@ func meta(a *v1alpha1.WebApp) metav1.ObjectMeta {
 func deploymentOf(a *v1alpha1.WebApp) *appsv1.Deployment {
 	return &appsv1.Deployment{ObjectMeta: meta(a)}
 }
+
 func ingressOf(a *v1alpha1.WebApp) *networkingv1.Ingress {
 	return &networkingv1.Ingress{ObjectMeta: meta(a)}
 }
