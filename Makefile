@@ -23,11 +23,14 @@ SHELL := /bin/bash
 # Programs with modules of their own, because of what they are built from.
 MODULES := hack/certmanager hack/cluster/node hack/image test/bundle
 
+# One set of flags, so that tests, tools, demo and bench share what is compiled. The race detector alone needs C.
+export CGO_ENABLED := 0
+
 # The linter keeps results by the path at which it first saw a package: each checkout gets a cache of its own.
 export GOLANGCI_LINT_CACHE := $(CURDIR)/dist/lint-cache
 
-# What talks to a cluster uses KUBECONFIG, else the local cluster when it is there, else kubectl's default.
-# The shell decides, since the local cluster may have been started by this very make.
+# Targets that use a cluster use KUBECONFIG, else the local cluster if it runs, else kubectl's default.
+# The shell decides, because an earlier target of the same make may have started the local cluster.
 LOCAL_KUBECONFIG := $(CURDIR)/.cluster/$(CLUSTER)/kubeconfig
 USE_CLUSTER = export KUBECONFIG="$${KUBECONFIG:-$$(ls $(LOCAL_KUBECONFIG) 2>/dev/null || true)}"; \
 	echo "using $${KUBECONFIG:-the default kubeconfig}";
@@ -36,8 +39,8 @@ KUBECTL := bin/kubectl
 KUSTOMIZE := bin/kustomize
 APPLY := $(KUBECTL) apply --server-side -f -
 DELETE := $(KUBECTL) delete --ignore-not-found --timeout=2m -f -
-# Go programs get no stamp of the version control system: it would need a git that trusts this folder,
-# and would make an image differ by more than what is in it.
+# Go programs get no version control stamp: it would need a git that trusts this folder, and images of
+# the same sources would differ.
 BUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false
 LDFLAGS := -s -w -X main.version=v$(VERSION)
 
@@ -60,10 +63,10 @@ generate: bin/controller-gen ## Generate deep copies of the API types
 
 # CRDs go by way of dist/, so that the CRD of a kind that is gone disappears and bases/ is never half full.
 .PHONY: manifests
-manifests: bin/controller-gen ## Generate CRDs, the manager's role and webhook configurations
+manifests: bin/controller-gen ## Generate CRDs, roles, webhook configurations and the lists of them
 	rm -rf dist/crd
 	bin/controller-gen crd paths=./api/... output:crd:artifacts:config=dist/crd
-	go run ./hack/crds --folder=dist/crd
+	go run ./hack/crds --folder=dist/crd --config=config
 	bin/controller-gen rbac:roleName=manager-role webhook paths=./internal/... \
 		output:rbac:artifacts:config=config/rbac output:webhook:artifacts:config=config/webhook
 	rm -rf config/crd/bases && mv dist/crd config/crd/bases
@@ -101,7 +104,7 @@ run: build ## Run the operator on this machine, without webhooks, against KUBECO
 
 ##@ Test
 
-# The time-outs end what hangs. Ginkgo gives up five minutes before (internal/testenv/limit), and cleans up; test takes
+# The time-outs end tests that hang. Ginkgo gives up five minutes before (internal/testenv/limit), and cleans up; test takes
 # about ten minutes of two cores, e2e as long.
 
 # The guarantees run in several processes, each with a control plane of its own. With PKG set, go test runs them like all
@@ -135,7 +138,7 @@ test-race: ## Run the tests that are cheap enough for it under the race detector
 # What test/bundle runs.
 BUNDLE_TOOLS := bin/operator-sdk bin/kustomize bin/opm bin/scorecard-test
 
-# What TestScorecard needs, looked for before minutes of building.
+# What TestScorecard needs, checked before minutes of building.
 .PHONY: user-namespaces
 user-namespaces:
 	@[ "$$(id -u)" -eq 0 ] || unshare --user --map-root-user --root=/ true || \
@@ -155,7 +158,7 @@ test-real-node: ## Run the tests of hack/cluster with those of its real node; ne
 
 # Every mutation takes a compilation, and some a control plane: all of them about half an hour, the quick ones two minutes.
 .PHONY: mutate
-mutate: ## Break the product on purpose, one small edit at a time, and fail unless a test notices each; ARGS=--quick for some
+mutate: ## Check that a test fails for each of many small, wrong edits of the product; ARGS=--quick for some
 	hack/packages.sh slapd postgres mariadbd
 	$(if $(findstring --quick,$(ARGS)),,go run ./hack/cluster build --only envtest,simulated)
 	KUBEBUILDER_ASSETS=$(CURDIR)/bin go run ./hack/mutate $(ARGS)
@@ -165,10 +168,10 @@ bench: ## Measure throughput, latency, requests and memory on the local cluster
 	go run ./test/bench $(ARGS)
 
 .PHONY: bench-check
-bench-check: ## Run the benchmarks with small counts, and fail when one exceeds what load does not move
+bench-check: ## Run the benchmarks with small counts, and fail if a limit that does not depend on load is exceeded
 	hack/bench-check.sh
 
-# A test binary of its own, so that what it prints is seen while it happens.
+# A test binary of its own, so that its output is shown at once.
 .PHONY: e2e
 e2e: $(BUNDLE_TOOLS) ## Install, use, upgrade and remove the operator with OLM on a real node; needs root (test/e2e/README.md)
 	@[ "$$(id -u)" -eq 0 ] || { echo "make e2e runs containers on this machine, which needs root: sudo make e2e" >&2; exit 1; }
@@ -182,11 +185,11 @@ e2e: $(BUNDLE_TOOLS) ## Install, use, upgrade and remove the operator with OLM o
 .PHONY: demo
 demo: ## Bring up a cluster with the operator and samples, and show what to try
 	@[ -x bin/kubectl ] || echo "building the demo's own program first, which takes about a minute; then it says what comes"
-	@CGO_ENABLED=0 go run ./hack/demo up $(ARGS)
+	@go run ./hack/demo up $(ARGS)
 
 .PHONY: demo-down
 demo-down: ## Remove all that demo made
-	@CGO_ENABLED=0 go run ./hack/demo down $(ARGS)
+	@go run ./hack/demo down $(ARGS)
 
 .PHONY: cluster-up
 cluster-up: ## Start the local Kubernetes cluster
@@ -203,7 +206,7 @@ install: $(KUBECTL) $(KUSTOMIZE) ## Install CRDs, RBAC and policy, for an operat
 	@$(USE_CLUSTER) $(KUSTOMIZE) build config/install | $(APPLY)
 
 .PHONY: uninstall
-uninstall: $(KUBECTL) $(KUSTOMIZE) ## Remove what install made; refuses while objects of ours exist, unless FORCE=yes
+uninstall: $(KUBECTL) $(KUSTOMIZE) ## Remove what install created; fails while objects of the operator's kinds exist, unless FORCE=yes
 	@$(USE_CLUSTER) KUBECTL=$(KUBECTL) FORCE=$(FORCE) hack/refuse-in-use.sh && \
 		$(KUSTOMIZE) build config/install | $(DELETE)
 
@@ -212,7 +215,7 @@ deploy: $(KUBECTL) $(KUSTOMIZE) ## Install everything with the operator from the
 	@$(USE_CLUSTER) $(KUSTOMIZE) build config/default | sed 's|image: controller:latest$$|image: $(IMG)|' | $(APPLY)
 
 .PHONY: undeploy
-undeploy: $(KUBECTL) $(KUSTOMIZE) ## Remove what deploy made; refuses while objects of ours exist, unless FORCE=yes
+undeploy: $(KUBECTL) $(KUSTOMIZE) ## Remove what deploy created; fails while objects of the operator's kinds exist, unless FORCE=yes
 	@$(USE_CLUSTER) KUBECTL=$(KUBECTL) FORCE=$(FORCE) hack/refuse-in-use.sh && \
 		$(KUSTOMIZE) build config/default | $(DELETE)
 
@@ -231,7 +234,7 @@ image: ## Build the image for all ARCHS into dist/image (OCI layout), for ARCH i
 		--version v$(VERSION) --layout $(CURDIR)/dist/image --archive $(CURDIR)/dist/image.tar --sbom $(CURDIR)/dist/image
 
 .PHONY: image-push
-image-push: ## Push what image made to REGISTRY; over plain HTTP when that is on loopback
+image-push: ## Push the images of the target image to REGISTRY; over plain HTTP if that is on loopback
 	cd hack/image && go run . --push --layout $(CURDIR)/dist/image --tag $(REGISTRY)/platform-operator:v$(VERSION)
 
 .PHONY: docker-build
@@ -240,22 +243,22 @@ docker-build: ## Build the image IMG from the Dockerfile with docker or podman
 
 ##@ Operator Lifecycle Manager
 
-# What the bundle says the operator's image is. With a digest, the bundle says that it works disconnected.
+# The operator's image in the bundle. With a digest, the bundle is marked as working disconnected.
 BUNDLED_IMG ?= $(REGISTRY)/platform-operator:v$(VERSION)
 BUNDLE := go run ./hack/bundle --version $(VERSION) --image $(BUNDLED_IMG)
 .PHONY: bundle
 bundle: manifests $(BUNDLE_TOOLS) ## Generate the bundle for OLM into bundle/
 	$(BUNDLE)
 
-# The newest Kubernetes that the validators of removed APIs are asked about.
+# The newest Kubernetes version that the validators check for removed APIs.
 VALIDATE_FOR := --optional-values k8s-version=1.36
 .PHONY: bundle-check
-bundle-check: $(BUNDLE_TOOLS) ## Fail when bundle/ is not what bundle would make, or is not valid
+bundle-check: $(BUNDLE_TOOLS) ## Fail if bundle/ is not up to date, or not valid
 	$(BUNDLE) --check
 	bin/operator-sdk bundle validate bundle --select-optional suite=operatorframework $(VALIDATE_FOR)
 	bin/operator-sdk bundle validate bundle --select-optional name=operatorhubv2 $(VALIDATE_FOR)
 
-# The version that the catalog says it has of a bundle is the tag of its image.
+# The version of a bundle in the catalog is the tag of its image.
 BUNDLE_IMG ?= $(REGISTRY)/platform-operator-bundle:v$(VERSION)
 CATALOG_IMG ?= $(REGISTRY)/platform-operator-catalog:latest
 CATALOG := catalog/acme-platform-operator
@@ -266,7 +269,7 @@ catalog: bundle bin/opm ## Render the catalog from catalog/template.yaml and bun
 	go run ./hack/catalog render --bundle bundle
 
 .PHONY: catalog-validate
-catalog-validate: bin/opm ## Fail when the catalog is not what catalog would make, or is not valid
+catalog-validate: bin/opm ## Fail if the catalog is not up to date, or not valid
 	go run ./hack/catalog render --bundle bundle --check
 	bin/opm validate $(CATALOG)
 
@@ -288,11 +291,11 @@ catalog-image: ## Build the catalog's image into dist/catalog-image (OCI layout)
 	$(call FILES_IMAGE,catalog,$(CATALOG_IMG))
 
 .PHONY: bundle-push
-bundle-push: ## Push what bundle-image made to REGISTRY
+bundle-push: ## Push the image of bundle-image to REGISTRY
 	cd hack/image && go run . --push --layout $(CURDIR)/dist/bundle-image --tag $(BUNDLE_IMG)
 
 .PHONY: catalog-push
-catalog-push: ## Push what catalog-image made to REGISTRY
+catalog-push: ## Push the image of catalog-image to REGISTRY
 	cd hack/image && go run . --push --layout $(CURDIR)/dist/catalog-image --tag $(CATALOG_IMG)
 
 .PHONY: release
@@ -305,7 +308,7 @@ release: ## Make the release VERSION: changelog, bundle, catalog, images; see do
 	@echo "$(VERSION) is made. Read git diff, commit, tag v$(VERSION), and make image-push bundle-push catalog-push."
 
 .PHONY: clean
-clean: ## Remove what was built, but for the tools in bin/
+clean: ## Remove everything that was built, except the tools in bin/
 	rm -rf dist bin/manager
 
 # Tools. A tool is built again when the module that pins it changes.
@@ -342,7 +345,7 @@ bin/opm: tools/opm/go.mod tools/opm/go.sum
 
 $(CODEGEN) bin/golangci-lint bin/operator-sdk bin/scorecard-test bin/opm:
 	@echo "building $@ (takes up to a few minutes the first time) ..."
-	cd $(<D) && CGO_ENABLED=0 GOWORK=off go build -buildvcs=false $(TOOL_FLAGS) -o $(CURDIR)/$@ $(PACKAGE)
+	cd $(<D) && GOWORK=off go build -buildvcs=false $(TOOL_FLAGS) -o $(CURDIR)/$@ $(PACKAGE)
 	@touch $@
 
 bin/kubectl: tools/kubernetes/go.mod tools/kubernetes/go.sum

@@ -54,7 +54,7 @@ func bindFlags(fs *flag.FlagSet, o *operator.Options) {
 	fs.StringVar(&o.ConfigFile, "config", "", "Configuration file. Without it the ConfigMap platform-operator-config in the operator's namespace is read, when there is one.")
 	fs.StringVar(&o.Namespace, "namespace", os.Getenv("POD_NAMESPACE"), "The operator's own namespace. Defaults to the environment variable POD_NAMESPACE.")
 	fs.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8443", "Address of the metrics endpoint; 0 turns it off.")
-	fs.BoolVar(&o.MetricsSecure, "metrics-secure", true, "Serve metrics over HTTPS and only to those whom the API server allows to read them.")
+	fs.BoolVar(&o.MetricsSecure, "metrics-secure", true, "Serve metrics over HTTPS, and authorize scrapes by TokenReview and SubjectAccessReview.")
 	fs.StringVar(&o.ProbeAddress, "health-probe-bind-address", ":8081", "Address of the health and readiness probes; 0 turns them off.")
 	fs.BoolVar(&o.LeaderElect, "leader-elect", false, "Let one of several replicas act at a time.")
 	fs.StringVar(&o.WebhookHost, "webhook-bind-address", "", "Host or IP address that the webhooks listen on; empty means all.")

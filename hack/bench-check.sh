@@ -6,17 +6,17 @@ cd "$(dirname "$0")/.."
 
 mkdir -p dist
 go build -o dist/bench ./test/bench
-CGO_ENABLED=0 go build -trimpath -buildvcs=false -o dist/bench-manager ./cmd
+CGO_ENABLED=0 go build -buildvcs=false -o dist/bench-manager ./cmd
 go run ./hack/cluster build --only simulated # once, not by each of them
 
-declare -A benchmarks counts=([acmenamespace]="--count 100 --warm-up 20 --rounds 1" [configwatcher]="--count 60" [crontab]="--schedules 60")
+declare -A benchmarks
 trap 'kill $(jobs -pr) 2>/dev/null || true; wait' EXIT
-for name in "${!counts[@]}"; do
-  # shellcheck disable=SC2086 # the counts are several words
+while read -r name flags; do
+  # shellcheck disable=SC2086 # the flags are several words
   dist/bench --only "$name" --name "bench-$name" --operator dist/bench-manager --out "dist/bench-$name.json" \
-    --secrets 1500 ${counts[$name]} >"dist/bench-$name.log" 2>&1 &
+    --secrets 1500 $flags >"dist/bench-$name.log" 2>&1 &
   benchmarks[$name]=$!
-done
+done < <(dist/bench --list)
 
 failed=0
 for name in "${!benchmarks[@]}"; do

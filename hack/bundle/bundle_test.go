@@ -45,6 +45,19 @@ func TestDropUnserved(t *testing.T) {
 	}
 }
 
+func TestKindsAreDescribed(t *testing.T) {
+	const readme = "# Us\n\n| kind | what it gives |\n|---|---|\n| [Robot](docs/kinds/robot.md) | a robot, `dev` |\n| [Car](docs/kinds/car.md) | a car |\n\nText\n"
+	got, err := describeKinds("Before\n\nKINDS\n\nAfter\n", readme)
+	if want := "Before\n\n* **Robot**: a robot, `dev`.\n* **Car**: a car.\n\nAfter\n"; err != nil || got != want {
+		t.Errorf("got %q, %v; want %q", got, err, want)
+	}
+	for _, wrong := range [][2]string{{"no line", readme}, {"\nKINDS\n\nKINDS\n", readme}, {"\nKINDS\n", "no table"}} {
+		if got, err := describeKinds(wrong[0], wrong[1]); err == nil {
+			t.Errorf("%q is accepted: %q", wrong, got)
+		}
+	}
+}
+
 func TestWebhookNames(t *testing.T) {
 	csv := &operatorsv1alpha1.ClusterServiceVersion{}
 	csv.Spec.WebhookDefinitions = []operatorsv1alpha1.WebhookDescription{

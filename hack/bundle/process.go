@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -47,6 +48,9 @@ func (o options) process(dir string) error {
 	csv.Annotations[annotationCreated] = base.Annotations[annotationCreated] // else it would differ at each run
 	csv.Namespace = ""
 	csv.Spec.Icon = []operatorsv1alpha1.Icon{{Data: base64.StdEncoding.EncodeToString(icon), MediaType: "image/svg+xml"}}
+	if err := describe(csv, "README.md"); err != nil {
+		return err
+	}
 	o.nameImages(csv)
 	dropUnserved(csv, served)
 	if err := checkWebhookNames(csv); err != nil {
@@ -62,6 +66,33 @@ func (o options) process(dir string) error {
 		return err
 	}
 	return addAnnotations(filepath.Join(dir, "metadata", "annotations.yaml"))
+}
+
+// describe puts the kinds of the README into the description.
+func describe(csv *operatorsv1alpha1.ClusterServiceVersion, file string) error {
+	readme, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	csv.Spec.Description, err = describeKinds(csv.Spec.Description, string(readme))
+	return err
+}
+
+// kindsHere is the line of the description in the base that stands for the list of kinds.
+const kindsHere = "\nKINDS\n"
+
+var kindRow = regexp.MustCompile(`(?m)^\| \[(\w+)\]\(docs/kinds/\w+\.md\) \| (.+) \|$`)
+
+// describeKinds lists the kinds in the description, in the words of the README.
+func describeKinds(description, readme string) (string, error) {
+	var list strings.Builder
+	for _, row := range kindRow.FindAllStringSubmatch(readme, -1) {
+		fmt.Fprintf(&list, "\n* **%s**: %s.", row[1], row[2])
+	}
+	if list.Len() == 0 || strings.Count(description, kindsHere) != 1 {
+		return "", errors.New("listing the kinds: the description in config/manifests/bases must have one line KINDS, and README.md a table of them")
+	}
+	return strings.Replace(description, kindsHere, list.String()+"\n", 1), nil
 }
 
 // nameImages lists every image that the operator needs, for those who mirror a catalog. A tag cannot be

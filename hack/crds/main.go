@@ -4,7 +4,8 @@
 // Command crds tightens the generated CustomResourceDefinitions: every string, list and map gets a bound, and every string
 // that a parser reads gets a pattern that is stricter than the parser (docs/adr/0027-no-poison.md).
 //
-// It also joins the lines of each paragraph of the descriptions, which are wrapped where comments are.
+// It also joins the lines of each paragraph of the descriptions, which are wrapped where comments are, and writes what follows
+// from the definitions: the roles for people in config/rbac, and the lists of definitions, samples and roles for kustomize.
 //
 // Markers in the types cannot set bounds for the types of Kubernetes that they embed, and can be forgotten; this sees every
 // field of every kind.
@@ -24,22 +25,24 @@ import (
 
 func main() {
 	folder := flag.String("folder", "", "folder of the CustomResourceDefinitions, which are changed in place")
+	config := flag.String("config", "", "folder of the manifests, in which roles and lists are written")
 	flag.Parse()
-	if *folder == "" || flag.NArg() > 0 {
+	if *folder == "" || *config == "" || flag.NArg() > 0 {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := run(*folder); err != nil {
+	if err := run(*folder, *config); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(folder string) error {
+func run(folder, config string) error {
 	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	if err != nil {
 		return err
 	}
+	var crds []*apiextensionsv1.CustomResourceDefinition
 	for _, f := range files {
 		text, err := os.ReadFile(f)
 		if err != nil {
@@ -51,8 +54,13 @@ func run(folder string) error {
 		if err := os.WriteFile(f, append([]byte("---\n"), text...), 0o600); err != nil {
 			return err
 		}
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		if err := yaml.Unmarshal(text, crd); err != nil {
+			return err
+		}
+		crds = append(crds, crd)
 	}
-	return nil
+	return writeConfig(config, crds)
 }
 
 // tighten gives a definition with bounds, and descriptions without breaks in paragraphs, in the schema of each of its versions.

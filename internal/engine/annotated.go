@@ -18,21 +18,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Annotated declares a controller of objects that are not of the operator's kinds and ask for something
-// by an annotation. They are watched as metadata only.
+// Annotated configures a controller of objects that are not of the operator's kinds and request something by an
+// annotation. They are watched as metadata only.
 type Annotated struct {
 	// Name is the controller's name and its metrics label, in lower case.
 	Name string
 	// Of is an empty object of the type.
 	Of client.Object
-	// Owns is an empty object of the type that Run makes for such an object, which then is its controller. All that
-	// is remembered is remembered there. Optional.
+	// Owns is an empty object of the type that Run creates for such an object, with that object as its
+	// controller. All recorded state is in it. Optional.
 	Owns client.Object
-	// Selects tells whether an object asks for anything. Run is also called when one does not ask any more.
+	// Selects reports whether an object requests anything. Run is also called when one no longer does.
 	Selects func(client.Object) bool
-	// Run is one run of one object.
+	// Run reconciles one object.
 	Run func(ctx context.Context, o *metav1.PartialObjectMetadata) (Outcome, error)
-	// MaxConcurrentReconciles is how many objects are worked on at once. Default 1.
+	// MaxConcurrentReconciles is how many objects are reconciled at once. Default 1.
 	MaxConcurrentReconciles int
 	// RetryMax is the longest time between two tries after errors. Default 5 minutes.
 	RetryMax time.Duration

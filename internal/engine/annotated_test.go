@@ -21,8 +21,8 @@ import (
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
-var _ = Describe("What an object remembers by UID", func() {
-	It("wakes it up when the change concerns it, and no other object", func() {
+var _ = Describe("What an object records by UID", func() {
+	It("requeues it when the change concerns it, and no other object", func() {
 		all, kind := levers("Done")
 		start(widgets(kind, engine.Config[*Widget]{Watches: []engine.Watch[*Widget]{{
 			Of:       &corev1.ServiceAccount{},
@@ -70,7 +70,7 @@ var _ = Describe("An annotated object", func() {
 		fails.Store(0)
 	})
 
-	It("is worked on when it asks for it, and at its changes", func() {
+	It("is reconciled when its annotation requests it, and at its changes", func() {
 		start(register)
 		ns := Namespace()
 		made(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "silent"}})
@@ -84,7 +84,7 @@ var _ = Describe("An annotated object", func() {
 		Consistently(runs.Load, "300ms").Should(Equal(int64(3)))
 	})
 
-	It("is tried again after errors, and looked at again when a run asks for it", func() {
+	It("is retried after errors, and looked at again when a run requests it", func() {
 		fails.Store(3)
 		start(register)
 		made(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace(), Name: "asking", Annotations: map[string]string{asks: "again"}}})

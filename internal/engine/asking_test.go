@@ -52,7 +52,7 @@ var _ = Describe("The outside", func() {
 	var asked *atomic.Int32
 	BeforeEach(func() { asked = &atomic.Int32{} })
 
-	It("that hangs for 30 objects takes no worker from others, and wakes each one that it answers", func() {
+	It("that hangs for 30 objects takes no worker from others, and requeues each one that it answers", func() {
 		hang := make(chan struct{})
 		hanging := func(s engine.Scope[*Widget]) []engine.Step {
 			if s.Obj.Spec.Value == "hang" {
@@ -80,7 +80,7 @@ var _ = Describe("The outside", func() {
 		Expect(asked.Load()).To(BeEquivalentTo(30))
 	})
 
-	It("is asked again with growing delays after an error, and the condition stands still", func() {
+	It("is called again with growing delays after an error, and the condition does not change", func() {
 		r := start(widgets(asker(asked, nil), engine.Config[*Widget]{RetryMax: 100 * time.Millisecond}))
 		w := widget(func(w *Widget) { w.Spec.Value = "bad" })
 		Eventually(Ready(w)).Should(Equal("False BillingFailed"))

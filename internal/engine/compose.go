@@ -23,12 +23,12 @@ import (
 	"github.com/acme/platform-operator/internal/names"
 )
 
-// neverVersion is a resourceVersion that no object has: etcd's first revision is the empty store's.
-// Applied with it, an object is created when there is none and refused with a conflict when there is
-// one, so that nothing is taken over unseen, however old the cache.
+// neverVersion is a resourceVersion that no object has: etcd's first revision is the empty store's. An object
+// that is applied with it is created if it does not exist, and rejected with a conflict if it does, so that no
+// existing object is adopted unseen, however old the cache.
 const neverVersion = "1"
 
-// intent is an object as it is wanted.
+// intent is the wanted state of an object.
 type intent interface {
 	runtime.ApplyConfiguration
 	GetKind() *string
@@ -84,14 +84,14 @@ func NewChild[L any, PL liveObject[L], A applyConfiguration[A]](intent A, extrac
 	return c
 }
 
-// OrAdopt allows, when ok, to adopt an object of the wanted name that is not ours.
+// OrAdopt allows, if ok, to adopt an object of the wanted name that is not the owner's.
 func (c Child) OrAdopt(ok bool) Child {
 	c.adopt = ok
 	return c
 }
 
-// OrReplace allows to delete and make anew a child whose immutable fields are not as wanted. It is for
-// objects that hold no state of their own.
+// OrReplace allows to delete a child and create it again if its immutable fields differ from the intent. It is
+// for objects without state of their own.
 func (c Child) OrReplace() Child {
 	c.replace = true
 	return c
@@ -104,18 +104,19 @@ func (c Child) IfUnchanged() Child {
 	return c
 }
 
-// Compose is the step that makes the cluster hold exactly the given children: each is applied unless it is already as
+// Compose gives what a step runs that makes the cluster hold exactly the given children: each is applied unless it is already as
 // wanted, and what was made for the object earlier and is not wanted any more is deleted. The function gives the
 // complete list at every run.
 //
-// The order of the list is the order of the work, so a kind lists what takes rights away before what gives them. A child
-// that cannot be changed now, since it is being deleted, is refused, or belongs to somebody else, stops none of the
-// others: all are attempted, and the outcome is that of the worst, with a message that names each.
+// The order of the list is the order of the work, so a kind lists what removes rights before what grants them.
+// A child that cannot be changed now, because it is being deleted, is rejected, or belongs to another owner,
+// does not stop the others: all are attempted, and the outcome is the worst one, with a message that names
+// each.
 //
 // Of a type of which a wanted child is not in place, nothing is deleted: it may be what the missing one stands in for.
 // A kind that exchanges a child for one of another type keeps the old one in the list until the new one is there.
-func (s Scope[T]) Compose(condition string, desired func() ([]Child, error)) Step {
-	return Step{condition, func(ctx context.Context) (Outcome, error) {
+func (s Scope[T]) Compose(desired func() ([]Child, error)) func(context.Context) (Outcome, error) {
+	return func(ctx context.Context) (Outcome, error) {
 		children, err := desired()
 		if err != nil {
 			return Outcome{}, err
@@ -130,10 +131,10 @@ func (s Scope[T]) Compose(condition string, desired func() ([]Child, error)) Ste
 		}
 		all.add(Done(), s.prune(ctx, keep, held))
 		return all.outcome()
-	}}
+	}
 }
 
-// troubles are what keeps a Compose from being done.
+// troubles collects what prevents a Compose from being done.
 type troubles struct {
 	outs []Outcome
 	errs []error
@@ -148,8 +149,8 @@ func (t *troubles) add(out Outcome, err error) {
 	}
 }
 
-// outcome is the worst of all: an error, else a block, else a wait. Races that were lost are the outcome only when
-// nothing unexpected has happened beside them.
+// outcome returns the worst outcome: an error, else a block, else a wait. Lost races are returned only if
+// nothing unexpected has happened besides them.
 func (t *troubles) outcome() (Outcome, error) {
 	if unexpected := slices.DeleteFunc(slices.Clone(t.errs), lostRace); len(unexpected) > 0 {
 		t.errs = unexpected
@@ -162,21 +163,21 @@ func (t *troubles) outcome() (Outcome, error) {
 		for _, err := range t.errs {
 			all = append(all, failed(err))
 		}
-		return Outcome{}, Explain(errors.Join(t.errs...), all[0].reason, told(append(all, t.outs...)))
+		return Outcome{}, Explain(errors.Join(t.errs...), all[0].reason, messagesOf(append(all, t.outs...)))
 	case len(t.outs) == 0:
 		return Done(), nil
 	}
 	slices.SortStableFunc(t.outs, func(a, b Outcome) int { return cmp.Compare(b.state, a.state) }) // blocked before waiting
 	worst := t.outs[0]
-	worst.message = told(t.outs)
+	worst.message = messagesOf(t.outs)
 	for _, out := range t.outs {
 		worst.after, worst.due = sooner(worst.after, out.after), earlier(worst.due, out.due)
 	}
 	return worst, nil
 }
 
-// told are the messages of outcomes, each once.
-func told(outs []Outcome) string {
+// messagesOf returns the messages of outcomes, each once.
+func messagesOf(outs []Outcome) string {
 	var messages []string
 	for _, out := range outs {
 		if !slices.Contains(messages, out.message) {
@@ -186,7 +187,7 @@ func told(outs []Outcome) string {
 	return strings.Join(messages, "; ")
 }
 
-// identity tells objects of all types apart.
+// identity identifies an object of any type.
 type identity struct {
 	goType reflect.Type // a pointer to the struct, which is named like the kind
 	key    client.ObjectKey
@@ -196,22 +197,22 @@ func identityOf(o client.Object) identity {
 	return identity{reflect.TypeOf(o), client.ObjectKeyFromObject(o)}
 }
 
-// String is what messages call the object.
+// String returns the name of the object in messages.
 func (i identity) String() string {
 	return i.goType.Elem().Name() + " " + strings.TrimPrefix(i.key.String(), "/")
 }
 
-// nameTakenRecheck is how often an object that found its child's name taken looks again: the other
-// object is none of ours, so that no watch may tell.
+// nameTakenRecheck is how often an object whose child's name is taken looks again: the other object is not the
+// operator's, so that no watch may report its end.
 const nameTakenRecheck = time.Minute
 
-// ReasonNameTaken is the reason while an object of somebody else has the name that a child is to have.
+// ReasonNameTaken is the reason while another owner's object has the name of a child.
 const ReasonNameTaken = "NameTaken"
 
-// placeRecheck is how often a place that is not the owner's yet is looked at, beside the watch.
+// placeRecheck is how often a place that is not the owner's yet is checked, in addition to the watch.
 const placeRecheck = 10 * time.Second
 
-// attempt makes one child true, where the owner may.
+// attempt applies one child, if the owner may have it.
 func (s Scope[T]) attempt(ctx context.Context, c Child) (Outcome, error) {
 	if s.Obj.GetNamespace() == "" && c.key.Namespace != "" {
 		own, err := s.ownPlace(ctx, c.key.Namespace)
@@ -220,13 +221,13 @@ func (s Scope[T]) attempt(ctx context.Context, c Child) (Outcome, error) {
 			return Outcome{}, fmt.Errorf("reading the Namespace %s: %w", c.key.Namespace, err)
 		case !own:
 			return Wait(placeRecheck, "NamespaceNotReady", fmt.Sprintf(
-				"the Namespace %q does not belong to this object yet; nothing is made in it", c.key.Namespace)), nil
+				"the Namespace %q does not belong to this object yet; nothing is created in it", c.key.Namespace)), nil
 		}
 	}
 	return s.apply(ctx, c)
 }
 
-// apply makes one child true.
+// apply applies one child unless it already matches.
 func (s Scope[T]) apply(ctx context.Context, c Child) (Outcome, error) {
 	live := c.newLive()
 	what := identity{reflect.TypeOf(live), c.key}
@@ -258,8 +259,8 @@ func (s Scope[T]) apply(ctx context.Context, c Child) (Outcome, error) {
 	return s.sendOver(ctx, c, live, what, version)
 }
 
-// create applies a child that the cache does not show. If there is one after all (the cache is late, or
-// selects on a mark that was taken off), that one is read from the API server and judged.
+// create applies a child that is not in the cache. If it exists (the cache is late, or selects on a mark that
+// was removed), it is read from the API server and checked.
 func (s Scope[T]) create(ctx context.Context, c Child, what identity) (Outcome, error) {
 	out, err := s.send(ctx, c, what, "", neverVersion)
 	if !apierrors.IsConflict(err) {
@@ -275,7 +276,7 @@ func (s Scope[T]) create(ctx context.Context, c Child, what identity) (Outcome, 
 	return s.sendOver(ctx, c, live, what, live.GetResourceVersion())
 }
 
-// mayTake blocks when a live object of the wanted name is not ours to change.
+// mayTake blocks if a live object of the wanted name may not be changed.
 func (s Scope[T]) mayTake(ctx context.Context, c Child, live client.Object, what identity) (Outcome, error) {
 	own, err := s.owned(ctx, live)
 	if err != nil || own || c.adopt || s.strayed(live) {
@@ -289,9 +290,9 @@ func nameTaken(what identity) Outcome {
 		what.String()+" exists and does not belong to this object; it is left alone. Delete or rename it, or choose another name")
 }
 
-// sendOver applies a child over a live object, which goes first when it cannot be changed as wanted. One that is being
-// deleted is applied to as well: as long as somebody's finalizer keeps it, it has its effect. With a version it is applied to
-// that one and no other.
+// sendOver applies a child to a live object, which is deleted first if it cannot be changed as wanted. An
+// object that is being deleted is applied to as well: as long as a finalizer keeps it, it has its effect. With
+// a version it is applied to that version only.
 func (s Scope[T]) sendOver(ctx context.Context, c Child, live client.Object, what identity, version string) (Outcome, error) {
 	if out, still := s.runner.overruled.still(c, live, s.Clock.Now()); still {
 		return out, nil
@@ -300,7 +301,7 @@ func (s Scope[T]) sendOver(ctx context.Context, c Child, live client.Object, wha
 	leaving := terminating(live, what)
 	switch {
 	case c.replace && apierrors.IsInvalid(err) && leaving.GoesOn():
-		return Wait(time.Second, "Replacing", what.String()+" cannot be changed as wanted and is made anew"), s.remove(ctx, live)
+		return Wait(time.Second, "Replacing", what.String()+" cannot be changed as wanted, so it is deleted and created again"), s.remove(ctx, live)
 	case c.replace && apierrors.IsInvalid(err):
 		return leaving, nil
 	case err != nil || !out.GoesOn():
@@ -315,20 +316,21 @@ func terminating(live client.Object, what identity) Outcome {
 	if live.GetDeletionTimestamp().IsZero() {
 		return Done()
 	}
-	message := what.String() + " is being deleted; it is made anew once it is gone"
+	message := what.String() + " is being deleted; it is created again once it is gone"
 	if held := live.GetFinalizers(); len(held) > 0 {
 		message += ". It is held by the finalizers " + strings.Join(held, ", ")
 	}
 	return Wait(nameTakenRecheck, "ChildTerminating", message)
 }
 
-// send applies a child, to the object with a UID and a version where these are given, and looks whether the API server
-// has stored what was sent. That its namespace is going away is no error: it has to be gone first.
+// send applies a child, to the object with a UID and a version if these are given, and checks that the API
+// server has stored what was sent. If its namespace is being deleted, that is not an error: it has to be gone
+// first.
 func (s Scope[T]) send(ctx context.Context, c Child, what identity, uid types.UID, version string) (Outcome, error) {
 	sent := &sending{intent: c.intent, uid: uid, version: version, answer: c.newLive()}
 	err := s.Client.Apply(ctx, sent, client.FieldOwner(names.FieldManager(s.runner.Name)), client.ForceOwnership)
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		return Wait(nameTakenRecheck, "NamespaceTerminating", "the Namespace is being deleted; it is made anew once it is gone"), nil
+		return Wait(nameTakenRecheck, "NamespaceTerminating", "the Namespace is being deleted; it is created again once it is gone"), nil
 	}
 	if err != nil {
 		return Outcome{}, s.refused(fmt.Errorf("applying %s: %w", what, err))
@@ -340,8 +342,8 @@ func (s Scope[T]) send(ctx context.Context, c Child, what identity, uid types.UI
 	return s.runner.overruled.note(c, sent.answer, s.Clock.Now(), overruled(what, differing)), nil
 }
 
-// prune deletes the children that are not wanted any more, but none of a type that is held. It walks Config.Owns, in
-// which there is no type that holds data.
+// prune deletes the children that are no longer wanted, except those of types that are held. It visits
+// Config.Owns, which has no type that holds data.
 func (s Scope[T]) prune(ctx context.Context, keep map[identity]bool, held map[reflect.Type]bool) error {
 	types := slices.DeleteFunc(slices.Clone(s.runner.Owns), func(o client.Object) bool { return held[reflect.TypeOf(o)] })
 	return s.eachOwned(ctx, types, func(o client.Object) error {

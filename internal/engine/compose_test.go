@@ -43,7 +43,7 @@ type recipe[T engine.Object] struct {
 }
 
 func (k *recipe[T]) Steps(s engine.Scope[T]) []engine.Step {
-	return []engine.Step{s.Compose("Composed", k.children), k.step()}
+	return []engine.Step{{Condition: "Composed", Run: s.Compose(k.children)}, k.step()}
 }
 
 func (k *recipe[T]) children() ([]engine.Child, error) {
@@ -230,7 +230,7 @@ var _ = Describe("Compose", func() {
 		Entry("of a child that was deleted when the cache selects", "", true),
 	)
 
-	It("changes and takes back what it wants, and leaves alone what others add", func() {
+	It("changes and removes its own fields, and leaves alone what others add", func() {
 		r := settle(composing(quota(w.Namespace, "q", "pods", "3", "services", "2")))
 		Patch(liveQuota(w.Namespace, "q"), `{"spec":{"hard":{"secrets":"7"}},"metadata":{"annotations":{"theirs":"yes"}}}`)
 		steady(r)
@@ -244,7 +244,7 @@ var _ = Describe("Compose", func() {
 		Expect(r.Writes()).To(Equal([]string{"APPLY resourcequotas/q"}))
 	})
 
-	It("deletes what is not wanted any more, but no data and nothing that is not its own", func() {
+	It("deletes what is no longer wanted, but no data and nothing that is not its own", func() {
 		settle(composing(quota(w.Namespace, "q", "pods", "3"), quota(w.Namespace, "old", "pods", "3"), claim(w.Namespace, "data")))
 		replica := liveQuota(w.Namespace, "old")
 		replica.ObjectMeta = metav1.ObjectMeta{
@@ -279,7 +279,7 @@ var _ = Describe("Compose", func() {
 		liveQuota(w.Namespace, "old")
 	})
 
-	It("replaces what cannot be changed, if told so", func() {
+	It("replaces what cannot be changed, with OrReplace", func() {
 		settle(composing(binding(w.Namespace, "reader", false)))
 		uid := live(&rbacv1.RoleBinding{}, w.Namespace, "binding").UID
 		kind.set(binding(w.Namespace, "writer", false))

@@ -60,7 +60,7 @@ func TestPlacesNeedNames(t *testing.T) {
 	}
 }
 
-// Every deletion goes through one place, which sets preconditions and refuses data.
+// Every deletion goes through one function, which sets preconditions and rejects data.
 func TestOnePlaceDeletes(t *testing.T) {
 	var found []string
 	files, err := filepath.Glob("*.go")

@@ -61,7 +61,7 @@ func result(outcomes ...Outcome) (out Outcome, reason, message string) {
 		steps = append(steps, always(o))
 	}
 	r := &runner[*thing]{Config: Config[*thing]{}.withDefaults()}
-	s := Scope[*thing]{Obj: &thing{}, Clock: r.Clock, runner: r}
+	s := Scope[*thing]{Obj: &thing{}, Clock: r.Clock, runner: r, wrong: new(bool)}
 	out, _ = s.run(context.Background(), steps)
 	for _, c := range s.Obj.CommonStatus().Conditions {
 		if c.Type == Ready {
@@ -93,9 +93,9 @@ func TestReadyTellsWhatIsPeculiar(t *testing.T) {
 func TestAgainSaysNothing(t *testing.T) {
 	out, reason, message := result(Done(), Again(time.Second), Done())
 	if reason != "" || message != "" || out.GoesOn() {
-		t.Errorf("Ready is %s %q, and it goes on: %t", reason, message, out.GoesOn())
+		t.Errorf("Ready is %s %q, and the next step runs: %t", reason, message, out.GoesOn())
 	}
 	if got := out.delay(clocktesting.NewFakePassiveClock(time.Now())); got < time.Second || got > 1100*time.Millisecond {
-		t.Errorf("it comes back after %v", got)
+		t.Errorf("it is requeued after %v", got)
 	}
 }

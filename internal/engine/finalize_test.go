@@ -33,14 +33,14 @@ func holding() (steps, end *lever, kind engine.Kind[*Widget]) {
 }
 
 var _ = Describe("A finalizer", func() {
-	It("is there before the first side effect, and goes when all is undone", func() {
+	It("is there before the first side effect, and is removed when all is undone", func() {
 		steps, end, kind := holding()
 		w := widget()
 		ns := w.Namespace
 		compose := script[*Widget](func(s engine.Scope[*Widget]) []engine.Step {
-			return append([]engine.Step{s.Compose("Composed", func() ([]engine.Child, error) {
+			return append([]engine.Step{{Condition: "Composed", Run: s.Compose(func() ([]engine.Child, error) {
 				return []engine.Child{quota(ns, "q", "pods", "3")()}, nil
-			})}, kind.Steps(s)...)
+			})}}, kind.Steps(s)...)
 		})
 		end.set(engine.Wait(time.Hour, "Packing", "the boxes are not full"), nil)
 		r := start(widgets(finalizing[*Widget]{compose, kind.(finalizing[*Widget]).end}, engine.Config[*Widget]{Owns: owned}))
@@ -64,7 +64,7 @@ var _ = Describe("A finalizer", func() {
 		Expect(steps.Runs()).To(Equal(runs), "steps do not run during deletion")
 	})
 
-	It("of somebody else keeps an object that we are done with, and we do nothing more", func() {
+	It("of another controller keeps an object that is finalized, and nothing more is done", func() {
 		steps, end, kind := holding()
 		r := start(widgets(kind, engine.Config[*Widget]{}))
 		w := widget(func(w *Widget) { w.Finalizers = []string{theirs} })
@@ -89,7 +89,7 @@ var _ = Describe("A finalizer", func() {
 		Consistently(steps[0].Runs).Should(Equal(runs))
 	})
 
-	It("that cannot be set because somebody else was faster is set later, without a word", func() {
+	It("that cannot be set because another writer was faster is set later, without an event", func() {
 		_, _, kind := holding()
 		r := start(widgets(kind, engine.Config[*Widget]{}))
 		r.refuse(2, http.MethodPatch, "/widgets/w", http.StatusConflict, metav1.StatusReasonConflict)
@@ -102,7 +102,7 @@ var _ = Describe("A finalizer", func() {
 		Expect(Metric("controller_runtime_reconcile_errors_total", "widget")).To(Equal(failures))
 	})
 
-	It("is not set, and nothing is made, on an object that is gone by then", func() {
+	It("is not set, and nothing is created, on an object that is gone by then", func() {
 		steps, _, kind := holding()
 		r := start(widgets(kind, engine.Config[*Widget]{}))
 		failures := Metric("controller_runtime_reconcile_errors_total", "widget")
@@ -131,7 +131,7 @@ var _ = Describe("A paused object", func() {
 		steps, end, kind := holding()
 		r := start(widgets(kind, engine.Config[*Widget]{}))
 		w := widget(func(w *Widget) { w.Annotations = map[string]string{names.AnnotationPaused: "true"} })
-		Eventually(conditions(w)).Should(ConsistOf(HavePrefix("Paused=True PausedByAnnotation: nothing is done")))
+		Eventually(conditions(w)).Should(ConsistOf(HavePrefix("Paused=True PausedByAnnotation: this object is not reconciled")))
 		Eventually(events(w)).Should(Equal([]string{"Normal PausedByAnnotation"}))
 		Expect(w.Finalizers).To(BeEmpty())
 		Patch(w, `{"spec":{"value":"new"}}`)

@@ -21,7 +21,7 @@ import (
 var (
 	writes = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "platform_operator_api_writes_total",
-		Help: "Write requests to the API server, by the kind they were made for and the verb. Constant while nothing changes.",
+		Help: "Write requests to the API server, by kind and verb. Constant while nothing changes.",
 	}, []string{"kind", "verb"})
 	transitions = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "platform_operator_condition_transitions_total",
@@ -36,14 +36,14 @@ var (
 
 func init() { metrics.Registry.MustRegister(writes, transitions, timeToReady) }
 
-// census counts the objects of one kind in the cache whenever metrics are read.
+// census counts the objects of one kind in the cache when metrics are scraped.
 type census struct {
 	desc    *prometheus.Desc
 	reader  client.Reader
 	newList func() client.ObjectList
 }
 
-// observe registers the census of a kind. A manager that starts anew in the same process replaces it.
+// observe registers the census of a kind. It replaces that of an earlier manager in the same process.
 func observe(mgr ctrl.Manager, prototype Object, name string) error {
 	newList, err := ListOf(mgr.GetScheme(), prototype)
 	if err != nil {
@@ -55,8 +55,8 @@ func observe(mgr ctrl.Manager, prototype Object, name string) error {
 	return Observe(c)
 }
 
-// Observe registers a collector. It takes the place of one with the same metrics that an earlier manager of this
-// process has registered.
+// Observe registers a collector. It replaces one with the same metrics that an earlier manager of this process
+// has registered.
 func Observe(c prometheus.Collector) error {
 	err := metrics.Registry.Register(c)
 	if already := (prometheus.AlreadyRegisteredError{}); errors.As(err, &already) {
@@ -91,11 +91,11 @@ func (c *census) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// kindKey is the context key under which a run carries the name of its kind.
+// kindKey is the context key of the name of the kind in a reconcile.
 type kindKey struct{}
 
-// CountWrites counts the write requests that runs make. It wraps the transport of the manager's
-// rest.Config, so that what is counted is what went over the wire.
+// CountWrites counts the write requests of reconciles. It wraps the transport of the manager's rest.Config, so
+// that it counts what is really sent.
 func CountWrites(next http.RoundTripper) http.RoundTripper { return writeCounter{next} }
 
 type writeCounter struct{ next http.RoundTripper }

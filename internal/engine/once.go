@@ -15,12 +15,12 @@ import (
 	"github.com/acme/platform-operator/internal/names"
 )
 
-// CreateOnce creates a child that is made once and then left to itself, such as a Job: unlike those of Compose it
-// is neither changed, nor repaired, nor pruned, so that it need not be applied. It tells whether this call has made
-// it. When there is one of that name that was made for the object, the outcome is Done as well: its name says what
-// it is for, so that two operators that overlap make it once.
+// CreateOnce creates a child that is then left alone, such as a Job: unlike those of Compose it is neither
+// changed, nor repaired, nor pruned, so it need not be applied. It reports whether this call has created it. If
+// a child of that name exists, the outcome is Done as well: its name identifies its purpose, so that two
+// operators that overlap create it once.
 //
-// A tenant may copy such a child with its owner reference: Config.Proves tells the two apart.
+// A tenant may copy such a child with its owner reference: Config.Proves distinguishes the two.
 func (s Scope[T]) CreateOnce(ctx context.Context, child client.Object) (created bool, out Outcome, err error) {
 	what := identityOf(child)
 	if err := s.mark(child); err != nil {
@@ -48,22 +48,22 @@ func (s Scope[T]) CreateOnce(ctx context.Context, child client.Object) (created 
 		return false, Done(), nil
 	case s.former(live):
 		return false, Wait(nameTakenRecheck, "ChildTerminating",
-			what.String()+" belongs to a former object of this name and goes with it; it is made anew once it is gone"), nil
+			what.String()+" belongs to a former object of this name and is being deleted with it; it is created again once it is gone"), nil
 	default:
 		return false, nameTaken(what), nil
 	}
 }
 
-// former tells whether an object's controller is another object of this kind and name. There is one at a time, so that
-// one is gone, and the garbage collector deletes what it left.
+// former reports whether an object's controller is another object of this kind and name. Only one can exist at
+// a time, so that one is gone, and the garbage collector deletes its children.
 func (s Scope[T]) former(live client.Object) bool {
 	ref := metav1.GetControllerOfNoCopy(live)
 	return ref != nil && ref.Name == s.Obj.GetName() && ref.UID != s.Obj.GetUID() && s.runner.refersToKind(ref)
 }
 
-// Discard deletes a child, with what it owns in turn. With foreground propagation it stays until that is gone, with
-// background propagation it is gone at once. One that is gone already is no error; one that has changed since it was
-// read is a lost race. What holds data is discarded only while the owner is being deleted.
+// Discard deletes a child, with its own children. With foreground propagation it remains until they are gone,
+// with background propagation it is removed at once. A child that is gone already is not an error; one that has
+// changed since it was read is a lost race. What holds data is deleted only while the owner is being deleted.
 func (s Scope[T]) Discard(ctx context.Context, live client.Object, propagation metav1.DeletionPropagation) error {
 	return s.remove(ctx, live, client.PropagationPolicy(propagation))
 }

@@ -28,7 +28,7 @@ func aJob(namespace, image string) *batchv1.Job {
 	}}
 }
 
-var _ = Describe("A child that is made once", func() {
+var _ = Describe("A child that is created once", func() {
 	cfg := engine.Config[*Widget]{Owns: []client.Object{&batchv1.Job{}}}
 	var made atomic.Int32
 	making := script[*Widget](func(s engine.Scope[*Widget]) []engine.Step {
@@ -62,7 +62,7 @@ var _ = Describe("A child that is made once", func() {
 		Expect(made.Load()).To(BeEquivalentTo(1))
 	})
 
-	It("is made once by two operators that overlap", func() {
+	It("is created once by two operators that overlap", func() {
 		start(widgets(making, cfg))
 		start(widgets(making, cfg))
 		w := widget(func(w *Widget) { w.Spec.Value = "one" })
@@ -72,7 +72,7 @@ var _ = Describe("A child that is made once", func() {
 		Consistently(made.Load).Should(BeEquivalentTo(1))
 	})
 
-	It("is not taken from somebody else", func() {
+	It("is not taken from another owner", func() {
 		w := widget(func(w *Widget) { w.Spec.Value = "one" })
 		foreign := aJob(w.Namespace, "theirs")
 		Create(foreign)
@@ -82,7 +82,7 @@ var _ = Describe("A child that is made once", func() {
 		Expect(made.Load()).To(BeZero())
 	})
 
-	It("waits for that of a former owner of the same name, which goes with it", func() {
+	It("waits for that of a former owner of the same name, which is deleted with it", func() {
 		w := widget(func(w *Widget) { w.Spec.Value = "one" })
 		former := aJob(w.Namespace, "former")
 		gvk, err := Admin.GroupVersionKindFor(w)
@@ -100,7 +100,7 @@ var _ = Describe("A child that is made once", func() {
 		Expect(metav1.IsControlledBy(live(w), w)).To(BeTrue())
 	})
 
-	It("is discarded, and one that is gone already is no error", func() {
+	It("is discarded, and one that is gone already is not an error", func() {
 		w := widget(func(w *Widget) { w.Spec.Value = "one" })
 		var discard atomic.Bool
 		kind := script[*Widget](func(s engine.Scope[*Widget]) []engine.Step {

@@ -18,12 +18,11 @@ import (
 type Step struct {
 	// Condition is the type of the condition, a positive name such as Deployed.
 	Condition string
-	// Run does the work. An error means that something unexpected failed: it is tried again with
-	// back-off.
+	// Run does the work. An error means that something unexpected failed: the step is retried with back-off.
 	Run func(ctx context.Context) (Outcome, error)
 }
 
-// Then is the step followed, once it lets the run go on, by more work under the same condition.
+// Then returns the step followed by more work under the same condition, if the step lets the run continue.
 func (s Step) Then(next func(ctx context.Context) (Outcome, error)) Step {
 	return Step{s.Condition, func(ctx context.Context) (Outcome, error) {
 		first, err := s.Run(ctx)
@@ -40,12 +39,13 @@ func (s Step) Then(next func(ctx context.Context) (Outcome, error)) Step {
 	}}
 }
 
-// Outcome is what a step reports when nothing unexpected happened.
+// Outcome is the result of a step when nothing unexpected happened.
 type Outcome struct {
 	state           state
 	reason, message string
 	after           time.Duration
 	due             time.Time
+	wrong           bool
 }
 
 type state int
@@ -59,7 +59,7 @@ const (
 	again
 )
 
-// reasonDone is the reason of a step that is done and has nothing else to tell.
+// reasonDone is the reason of a step that is done and has no reason of its own.
 const reasonDone = "Done"
 
 // reasonReady is the reason of Ready when no step has a reason of its own.
@@ -69,11 +69,21 @@ const reasonReady = "Ready"
 func Done() Outcome { return Outcome{reason: reasonDone} }
 
 // Because is the outcome with a reason of its own. That of a step that is done is also the reason of Ready, with
-// the step's message, when all steps are done: it tells what is peculiar about an object with which nothing is wrong.
+// the step's message, when all steps are done: it tells what is peculiar about an object.
 func (o Outcome) Because(reason string) Outcome {
 	o.reason = reason
 	return o
 }
+
+// Warning is the outcome of a step that has found something wrong, although it is done, or waits for the world: the event
+// that tells of it is a warning. Those of errors and of what a user has to change are warnings anyway.
+func (o Outcome) Warning() Outcome {
+	o.wrong = true
+	return o
+}
+
+// isWrong reports whether an administrator or user should look into it.
+func (o Outcome) isWrong() bool { return o.wrong || o.state == blocked }
 
 // Saying is the outcome with a message for the reader of the condition.
 func (o Outcome) Saying(message string) Outcome {
@@ -81,22 +91,23 @@ func (o Outcome) Saying(message string) Outcome {
 	return o
 }
 
-// DoneUntil lets the next step run, and has the object looked at again after d at the latest.
+// DoneUntil lets the next step run, and looks again after d at the latest.
 func DoneUntil(d time.Duration) Outcome { return Outcome{reason: reasonDone, after: d} }
 
-// Uncertain lets the next step run although the question of this one could not be answered: its
-// condition becomes Unknown, and it is asked again after d.
+// Uncertain lets the next step run although this one could not determine its result: its condition becomes
+// Unknown, and it runs again after d.
 func Uncertain(d time.Duration, reason, message string) Outcome {
 	return Outcome{state: uncertain, reason: reason, message: message, after: d}
 }
 
-// Lacking lets the next step run although something is missing that the object can do without: its condition becomes
-// False, and Ready does not follow it.
+// Lacking lets the next step run although something is missing that the object does not need: its condition
+// becomes False, and Ready does not depend on it.
 func Lacking(reason, message string) Outcome {
 	return Outcome{state: lacking, reason: reason, message: message}
 }
 
-// Wait ends the run: the world has to move first. A watch brings the object back; d is a safety net.
+// Wait ends the run: something in the cluster has to change first. A watch requeues the object; d is a safety
+// net.
 func Wait(d time.Duration, reason, message string) Outcome {
 	return Outcome{state: waiting, reason: reason, message: message, after: d}
 }
@@ -106,30 +117,30 @@ func Block(reason, message string) Outcome {
 	return Outcome{state: blocked, reason: reason, message: message}
 }
 
-// Again ends the run and writes no status: what the run has made brings the object back at once, by its watch, and
-// the next run tells of it along with what it finds. d is a safety net.
+// Again ends the run without a status write: the watch event of a child that was created requeues the object,
+// and the next run reports both. d is a safety net.
 func Again(d time.Duration) Outcome { return Outcome{state: again, after: d} }
 
-// BlockFor is Block for what no watch reports: the object is looked at again after d.
+// BlockFor is Block for what no watch reports: the engine looks again after d.
 func BlockFor(d time.Duration, reason, message string) Outcome {
 	return Outcome{state: blocked, reason: reason, message: message, after: d}
 }
 
-// add takes into a summary of steps that are done what one of them tells.
+// add merges the outcome of a step that is done into a summary.
 func (o *Outcome) add(step Outcome) {
 	switch {
-	case step.state == lacking: // Ready does not follow it
+	case step.state == lacking: // Ready does not depend on it
 	case step.state == done && step.reason != reasonDone:
-		o.reason, o.message = step.reason, step.message
+		o.reason, o.message, o.wrong = step.reason, step.message, step.wrong
 	case o.reason == reasonReady:
 		o.message = cmp.Or(step.message, o.message)
 	}
 }
 
-// GoesOn tells whether the next step runs.
+// GoesOn reports whether the next step runs.
 func (o Outcome) GoesOn() bool { return o.state == done || o.state == uncertain || o.state == lacking }
 
-// status is the status of the step's condition.
+// status returns the status of the step's condition.
 func (o Outcome) status() metav1.ConditionStatus {
 	switch o.state {
 	case done:
@@ -141,10 +152,10 @@ func (o Outcome) status() metav1.ConditionStatus {
 	}
 }
 
-// Reason is the reason that the condition of a step with this outcome shows.
+// Reason returns the reason of the condition of a step with this outcome.
 func (o Outcome) Reason() string { return o.reason }
 
-// explained is an error with a reason and a message made for the reader of a condition.
+// explained is an error with a reason and a message for a condition.
 type explained struct {
 	error
 	reason, message string
@@ -152,13 +163,13 @@ type explained struct {
 
 func (e explained) Unwrap() error { return e.error }
 
-// Explain gives an error the reason and the message that the condition shall show instead of its text.
-// The step is tried again with back-off like after any error.
+// Explain gives an error the reason and the message that the condition shows instead of its text. The step is
+// retried with back-off, as after any error.
 func Explain(err error, reason, message string) error { return explained{err, reason, message} }
 
-// failed is the outcome that stands for an error.
+// failed returns the outcome of an error.
 func failed(err error) Outcome {
-	o := Outcome{state: waiting, reason: "Error", message: err.Error()}
+	o := Outcome{state: waiting, reason: "Error", message: err.Error(), wrong: true}
 	if r := apierrors.ReasonForError(err); r != metav1.StatusReasonUnknown {
 		o.reason = string(r)
 	}
@@ -168,12 +179,12 @@ func failed(err error) Outcome {
 	return o
 }
 
-// refused adds to an error by which the API server rejects what was sent, as invalid or as forbidden, when it is tried
-// again: nothing reports that what stands in its way is gone.
+// refused adds to an error by which the API server rejects a request, as invalid or as forbidden, when it is
+// retried: nothing reports that the obstacle is gone.
 func (s Scope[T]) refused(err error) error {
 	if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) {
 		return err
 	}
 	return Explain(err, string(apierrors.ReasonForError(err)),
-		fmt.Sprintf("%v. It is tried again with growing delays, at least every %s", err, s.runner.RetryMax))
+		fmt.Sprintf("%v. This is retried with growing delays, at least every %s", err, s.runner.RetryMax))
 }

@@ -16,17 +16,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Ask asks a question of the world outside the cluster, such as a billing system, and does not wait for the answer: the
-// step returns Wait meanwhile, and its object is looked at as soon as the answer is there. So an outside that is slow, or
-// hangs, takes no worker from objects that ask nothing.
+// Ask calls the world outside the cluster, such as a billing system, without waiting for the answer: the step
+// returns Wait meanwhile, and its object is requeued when the answer has arrived. So an outside that is slow,
+// or hangs, takes no worker from objects that do not need it.
 //
-// The topic names the kind of question. Each topic has Config.OutsideWorkers of its own; a question has
-// Config.OutsideTimeout. There is one question at a time for an object and topic. Its answer is kept until a run collects
-// it by calling Ask again; the next call asks anew. An answer about another generation of the object is never given: the
-// question is asked again for this one. What was answered, be it an error, stands while the question is repeated, so that
-// the step's condition does not change back and forth, and its errors are tried again with growing delays.
+// The topic names the kind of call. Each topic has its own Config.OutsideWorkers; a call has
+// Config.OutsideTimeout. There is one call at a time for an object and topic. Its answer is kept until a run
+// collects it by calling Ask again; the next Ask calls again. An answer for another generation of the object is
+// never returned: the call is repeated for this one. The last answer, also an error, is returned while the call
+// is repeated, so that the step's condition does not flap, and errors are retried with growing delays.
 //
-// The function runs beside the runs: it must not touch the object, and has to end when its context does.
+// The function runs in the background: it must not touch the object, and has to end when its context does.
 func Ask[T Object, A any](s Scope[T], topic string, ask func(context.Context) (A, error)) (answer A, answered bool, err error) {
 	got, answered := s.runner.outside.ask(question{s.Obj.GetUID(), topic}, s.Obj.GetGeneration(), client.ObjectKeyFromObject(s.Obj),
 		func(ctx context.Context) (any, error) { return ask(ctx) })
@@ -36,10 +36,10 @@ func Ask[T Object, A any](s Scope[T], topic string, ask func(context.Context) (A
 	return answer, answered, got.err
 }
 
-// repliesKept is how long a reply is kept that nobody asks for again: its object is gone.
+// repliesKept is how long a reply that is not collected is kept: its object is gone.
 const repliesKept = time.Hour
 
-// outside asks the questions of one kind. It is a Runnable of the manager.
+// outside runs the calls of one kind. It is a Runnable of the manager.
 type outside struct {
 	workers int // for each topic
 	timeout time.Duration
@@ -47,35 +47,35 @@ type outside struct {
 	wake    func(context.Context, client.ObjectKey)
 
 	mu        sync.Mutex
-	ctx       context.Context // bounds all questions; nil until Start
+	ctx       context.Context // bounds all calls; nil until Start
 	inquiries map[question]*inquiry
 	topics    map[string]*topic
 	done      sync.WaitGroup
 }
 
-// topic is what is asked for one kind of question.
+// topic holds the calls of one topic.
 type topic struct {
 	waiting []*inquiry // for a worker
 	working int
-	first   bool // whether the last one to get a worker was to be one that had no answer yet
+	first   bool // whether the last one that got a worker was the first without an answer
 }
 
-// question identifies a question.
+// question identifies a call.
 type question struct {
 	uid   types.UID
 	topic string
 }
 
-// inquiry is a question that was asked, and the reply once there is one.
+// inquiry is a call, and the reply once it has arrived.
 type inquiry struct {
 	question
 	generation int64
 	key        client.ObjectKey
 	run        func(context.Context) (any, error)
 	cancel     context.CancelFunc // nil while it waits for a worker
-	unwanted   bool               // as the object has changed meanwhile
-	reply      reply              // the last one: until there is a new one, that of the try before
-	again      bool               // there was a try before
+	unwanted   bool               // the object has changed meanwhile
+	reply      reply              // the last one: until there is a new one, that of the attempt before
+	again      bool               // there was an attempt before
 	at         time.Time          // of the reply; zero while there is no new one
 	collected  bool
 }
@@ -92,7 +92,7 @@ func newOutside(workers int, timeout time.Duration, c clock.PassiveClock, wake f
 	}
 }
 
-// Start implements manager.Runnable. It returns when the context has ended and all questions have.
+// Start implements manager.Runnable. It returns when the context and all calls have ended.
 func (o *outside) Start(ctx context.Context) error {
 	o.mu.Lock()
 	o.ctx = ctx
@@ -101,14 +101,14 @@ func (o *outside) Start(ctx context.Context) error {
 	}
 	o.mu.Unlock()
 	<-ctx.Done()
-	o.mu.Lock() // Who has the lock after this starts no question any more.
+	o.mu.Lock() // After this no call is started any more.
 	o.topics = map[string]*topic{}
 	o.mu.Unlock()
 	o.done.Wait()
 	return nil
 }
 
-// ask gives the reply to a question if there is one, and sees to it that there will be one if not.
+// ask returns the reply to a question if there is one, and starts a call if not.
 func (o *outside) ask(q question, generation int64, key client.ObjectKey, run func(context.Context) (any, error)) (reply, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -141,8 +141,8 @@ func (o *outside) ask(q question, generation int64, key client.ObjectKey, run fu
 	return next.reply, next.again
 }
 
-// disregard has a question that has no reply yet be asked for another generation instead: at once if it still waits for
-// a worker, else when it has ended, which wakes the object.
+// disregard repeats a call without a reply for another generation: at once if it still waits for a worker, else
+// when it has ended, which requeues the object.
 func (o *outside) disregard(last *inquiry, generation int64, run func(context.Context) (any, error)) {
 	last.reply, last.again = reply{}, false
 	if last.cancel == nil {
@@ -153,7 +153,7 @@ func (o *outside) disregard(last *inquiry, generation int64, run func(context.Co
 	last.cancel()
 }
 
-// employ lets the questions of a topic run that have a worker. The lock is held.
+// employ starts the calls of a topic for which there are workers. The lock is held.
 func (o *outside) employ(t *topic) {
 	for o.ctx != nil && o.ctx.Err() == nil && t.working < o.workers && len(t.waiting) > 0 {
 		next := t.next()
@@ -168,8 +168,9 @@ func (o *outside) employ(t *topic) {
 	}
 }
 
-// next takes a question off those that wait for a worker: in turn the one that waits longest, and the first that had no
-// answer yet, so that what the outside answers at once does not wait for all that hangs. The lock is held.
+// next removes a call from those that wait for a worker: alternately the one that waits longest, and the first
+// without an answer so far, so that calls that are answered at once do not wait behind those that hang. The
+// lock is held.
 func (t *topic) next() *inquiry {
 	at := 0
 	if t.first = !t.first; t.first {
@@ -180,17 +181,17 @@ func (t *topic) next() *inquiry {
 	return next
 }
 
-// safely turns a panic into an error, as the runs do.
+// safely converts a panic into an error, as the runs do.
 func safely(ctx context.Context, run func(context.Context) (any, error)) (value any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("asking has panicked: %v", p)
+			err = fmt.Errorf("the call has panicked: %v", p)
 		}
 	}()
 	return run(ctx)
 }
 
-// answered takes in a reply, and gives the worker to the next question.
+// answered records a reply, and gives the worker to the next call.
 func (o *outside) answered(t *topic, i *inquiry, r reply) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -51,7 +51,7 @@ func hangs(ctx context.Context) (any, error) {
 	return nil, ctx.Err()
 }
 
-// settled asks, and says what came.
+// settled calls Ask, and returns the result.
 func (o *outside) settled(uid string, generation int64, run func(context.Context) (any, error)) string {
 	got, answered := o.ask(about(uid), generation, client.ObjectKey{}, run)
 	synctest.Wait()
@@ -88,7 +88,7 @@ func TestAQuestionIsAskedOnceAndItsAnswerKept(t *testing.T) {
 			t.Errorf("asked %d times, woken %d times", asked.Load(), woken.Load())
 		}
 		expect(t, "collected late", o.settled("u", 1, slowly), "yes")
-		expect(t, "stands while it is asked anew, once it is collected", o.settled("u", 1, slowly), "yes")
+		expect(t, "stands while the call is repeated, once it is collected", o.settled("u", 1, slowly), "yes")
 		pass(2 * time.Second)
 		if asked.Load() != 2 || woken.Load() != 2 {
 			t.Errorf("asked %d times, woken %d times", asked.Load(), woken.Load())
@@ -213,7 +213,7 @@ func TestAnErrorIsGivenAgainUntilTheNextAnswer(t *testing.T) {
 		expect(t, "after that", o.settled("u", 1, nil), "up")
 
 		expect(t, "a panic", o.settled("p", 1, func(context.Context) (any, error) { panic("at the disco") }), "pending")
-		expect(t, "is an error", o.settled("p", 1, nil), "asking has panicked: at the disco")
+		expect(t, "is an error", o.settled("p", 1, nil), "the call has panicked: at the disco")
 	})
 }
 

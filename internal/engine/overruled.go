@@ -22,11 +22,12 @@ import (
 	"github.com/acme/platform-operator/internal/names"
 )
 
-// Admission of the cluster may change a child on its way in: the API server then stores, under our field manager, something
-// else than what was sent. So every answer to an apply is compared with what was sent.
+// Admission of the cluster may change a child on its way in: the API server then stores, under the operator's
+// field manager, something other than what was sent. So every answer to an apply is compared with what was
+// sent.
 
-// sending is a child on its way to the API server, and the answer to it. The answer is kept apart from what was sent: decoded
-// over it, it would hide what is missing.
+// sending is a child that is sent to the API server, and the answer. The answer is kept apart from what was
+// sent: decoded over it, it would hide what is missing.
 type sending struct {
 	intent
 
@@ -34,11 +35,12 @@ type sending struct {
 	version string
 
 	answer client.Object
-	// ResourceVersion is that of the answer: the client that waits for the cache looks for a field of this name.
+	// ResourceVersion is that of the answer: the client that waits for the cache looks for a field of this
+	// name.
 	ResourceVersion *string
 }
 
-// MarshalJSON is what is sent.
+// MarshalJSON encodes what is sent.
 func (s *sending) MarshalJSON() ([]byte, error) {
 	body, err := runtime.DefaultUnstructuredConverter.ToUnstructured(s.intent)
 	if err != nil {
@@ -55,7 +57,7 @@ func (s *sending) MarshalJSON() ([]byte, error) {
 	return json.Marshal(body)
 }
 
-// UnmarshalJSON takes in the answer.
+// UnmarshalJSON decodes the answer.
 func (s *sending) UnmarshalJSON(body []byte) error {
 	if err := json.Unmarshal(body, s.answer); err != nil {
 		return err
@@ -64,7 +66,7 @@ func (s *sending) UnmarshalJSON(body []byte) error {
 	return nil
 }
 
-// differing are the fields of ours in which a live object is not as wanted.
+// differing returns the operator's fields in which a live object differs from the intent.
 func (s Scope[T]) differing(c Child, live client.Object, what identity) ([]string, error) {
 	extracted, err := c.extract(live, names.FieldManager(s.runner.Name))
 	if err != nil {
@@ -73,8 +75,8 @@ func (s Scope[T]) differing(c Child, live client.Object, what identity) ([]strin
 	return differences("", reflect.ValueOf(extracted), reflect.ValueOf(c.intent)), nil
 }
 
-// differences are the paths of the fields in which two apply configurations differ. Quantities are equal when their amounts
-// are; an empty string is equal to none, since the API's types leave it out.
+// differences returns the paths of the fields in which two apply configurations differ. Quantities are equal if
+// their amounts are; an empty string equals none, because the API's types omit it.
 func differences(path string, a, b reflect.Value) []string {
 	if equality.Semantic.DeepEqual(a.Interface(), b.Interface()) {
 		return nil
@@ -104,7 +106,7 @@ func differencesOfPointers(path string, a, b reflect.Value) []string {
 	}
 }
 
-// isEmptyString tells whether a pointer is nil or points to an empty string.
+// isEmptyString reports whether a pointer is nil or points to an empty string.
 func isEmptyString(p reflect.Value) bool {
 	return p.IsNil() || p.Elem().Kind() == reflect.String && p.Elem().Len() == 0
 }
@@ -152,28 +154,29 @@ func differencesOfStructs(path string, a, b reflect.Value) []string {
 	return all
 }
 
-// maxOverruled is how many fields a message names.
+// maxOverruled is the most fields that a message names.
 const maxOverruled = 5
 
-// overruled is the outcome for a child that admission does not let be as wanted.
+// overruled returns the outcome for a child that admission changes.
 func overruled(what identity, fields []string) Outcome {
 	named := strings.Join(fields[:min(len(fields), maxOverruled)], ", ")
 	if more := len(fields) - maxOverruled; more > 0 {
 		named += fmt.Sprintf(" and %d more", more)
 	}
 	return BlockFor(nameTakenRecheck, "ChildOverruled", fmt.Sprintf(
-		"%s is not as it was sent: an admission plugin of the cluster (a mutating webhook or policy) overrules %s. "+
-			"Have it leave objects alone that carry the label %s: %s", what, named, names.LabelManagedBy, names.Operator))
+		"%s differs from what was sent: an admission plugin of the cluster (a mutating webhook or policy) changes %s. "+
+			"Exempt objects with the label %s: %s from it", what, named, names.LabelManagedBy, names.Operator))
 }
 
-// overrulings remember which children were overruled, so that one that is still as the API server answered is sent again
-// from time to time, and not whenever it is looked at: each time something else may be made of it, which is an event.
+// overrulings records which children were overruled, so that one that is still as the API server answered is
+// sent again at intervals, and not in every reconcile: each time admission may change it to something else,
+// which is an event.
 type overrulings struct {
 	mu  sync.Mutex
 	all map[types.UID]overruling
 }
 
-// overruling is what became of one child when it was sent last.
+// overruling is the result of the last time that one child was sent.
 type overruling struct {
 	intent  intent
 	version string
@@ -181,10 +184,10 @@ type overruling struct {
 	outcome Outcome
 }
 
-// overrulingsKept is how long an overruling is kept whose child nobody looks at any more.
+// overrulingsKept is how long an overruling is kept whose child is not looked at any more.
 const overrulingsKept = time.Hour
 
-// still gives the outcome of the last time for a child that has not changed since, and need not be sent again yet.
+// still returns the last outcome for a child that has not changed since, and need not be sent again yet.
 func (o *overrulings) still(c Child, live client.Object, now time.Time) (Outcome, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -193,7 +196,7 @@ func (o *overrulings) still(c Child, live client.Object, now time.Time) (Outcome
 		equality.Semantic.DeepEqual(last.intent, c.intent)
 }
 
-// note remembers that a child was overruled.
+// note records that a child was overruled.
 func (o *overrulings) note(c Child, answer client.Object, now time.Time, outcome Outcome) Outcome {
 	o.mu.Lock()
 	defer o.mu.Unlock()

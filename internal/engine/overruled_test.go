@@ -17,7 +17,7 @@ import (
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
-var _ = Describe("A child that admission overrules", func() {
+var _ = Describe("A child that admission changes", func() {
 	var (
 		w       *Widget
 		now     *clocktesting.FakePassiveClock
@@ -50,9 +50,9 @@ var _ = Describe("A child that admission overrules", func() {
 		r := start(widgets(kind, cfg))
 		Eventually(Ready(w)).Should(Equal("False ChildOverruled"))
 		Expect(Condition(w, engine.Stalled)()).To(Equal("True ChildOverruled"))
-		Expect(Message(w, "Composed")).To(Equal("ResourceQuota " + w.Namespace + "/q is not as it was sent: an admission plugin of the cluster " +
-			"(a mutating webhook or policy) overrules spec.hard[pods]. " +
-			"Have it leave objects alone that carry the label app.kubernetes.io/managed-by: platform-operator"))
+		Expect(Message(w, "Composed")).To(Equal("ResourceQuota " + w.Namespace + "/q differs from what was sent: an admission plugin of the cluster " +
+			"(a mutating webhook or policy) changes spec.hard[pods]. " +
+			"Exempt objects with the label app.kubernetes.io/managed-by: platform-operator from it"))
 		Expect(verbs(w.Namespace, "other")()).To(Equal([]string{"get"}))
 
 		for range 3 {
@@ -69,7 +69,7 @@ var _ = Describe("A child that admission overrules", func() {
 		Expect(r.Writing("APPLY resourcequotas")).To(HaveLen(2))
 	})
 
-	It("is sent again at once when something else is wanted, or somebody else has changed it", func() {
+	It("is sent again at once when the intent changes, or another writer has changed it", func() {
 		overrule(`[JSONPatch{op: "replace", path: "/spec/hard/pods", value: "7"}]`)
 		kind := composing(quota(w.Namespace, "q", "pods", "3"))
 		r := start(widgets(kind, cfg))
@@ -81,7 +81,7 @@ var _ = Describe("A child that admission overrules", func() {
 		AwaitReady(w)
 	})
 
-	It("is no loop, even if something else is made of it each time", func() {
+	It("causes no loop, even if it is changed differently each time", func() {
 		overrule(`[JSONPatch{op: "replace", path: "/spec/hard/pods", value: oldObject == null ? "7" : oldObject.metadata.resourceVersion}]`)
 		kind := composing(quota(w.Namespace, "q", "pods", "3"))
 		r := start(widgets(kind, cfg))
@@ -90,10 +90,10 @@ var _ = Describe("A child that admission overrules", func() {
 		Expect(len(r.Writing("APPLY"))).To(BeNumerically("<=", 2))
 	})
 
-	It("is seen by what is missing as well, also where the cache does not show it any more", func() {
+	It("is noticed by what is missing as well, also where the cache does not show it any more", func() {
 		overrule(`[JSONPatch{op: "remove", path: "/metadata/labels/platform.acme.com~1owner-uid"}]`)
 		start(widgets(composing(quota(w.Namespace, "q", "pods", "3")), cfg), selectMarked)
 		Eventually(Ready(w)).Should(Equal("False ChildOverruled"))
-		Expect(Message(w, "Composed")).To(ContainSubstring("overrules metadata.labels[platform.acme.com/owner-uid]. "))
+		Expect(Message(w, "Composed")).To(ContainSubstring("changes metadata.labels[platform.acme.com/owner-uid]. "))
 	})
 })

@@ -67,3 +67,42 @@ func TestClaimsOfAClusterScopedOwner(t *testing.T) {
 		}
 	}
 }
+
+// TestMarksProveNothing: what holds data is not the owner's by its marks alone, which a tenant may have copied, no more than any
+// other child.
+// A Namespace, which no tenant may mark, is; but only one of the owner's places, and not by its name alone.
+func TestMarksProveNothing(t *testing.T) {
+	namespaced, cluster := &thing{}, &thing{}
+	namespaced.Namespace, namespaced.Name, namespaced.UID = "ns", "w", "uid-1"
+	cluster.Name, cluster.UID = "w", "uid-1"
+	keeps := []client.Object{&corev1.PersistentVolumeClaim{}, &corev1.Namespace{}}
+	ofNamespaced := Scope[*thing]{Obj: namespaced, runner: &runner[*thing]{Config: Config[*thing]{Name: "thing", Keeps: keeps}}}
+	ofCluster := Scope[*thing]{Obj: cluster, runner: &runner[*thing]{Config: Config[*thing]{
+		Name: "thing", Keeps: keeps, ByMark: true,
+		Places: func(*thing) []string { return []string{"place"} },
+		Proves: func(*thing, client.Object) bool { return false },
+	}}}
+	for _, tc := range []struct {
+		reason string
+		owner  Scope[*thing]
+		live   client.Object
+		marked bool
+		want   bool
+	}{
+		{"a claim in its namespace", ofNamespaced, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "data"}}, true, false},
+		{"a quota in its namespace", ofNamespaced, &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "q"}}, true, false},
+		{"a claim in its place", ofCluster, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "place", Name: "data"}}, true, false},
+		{"its place", ofCluster, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "place"}}, true, true},
+		{"a Namespace of the name of its place", ofCluster, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "place"}}, false, false},
+		{"another Namespace", ofCluster, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "elsewhere"}}, true, false},
+	} {
+		if tc.marked {
+			labels, annotations := tc.owner.marks()
+			tc.live.SetLabels(labels)
+			tc.live.SetAnnotations(annotations)
+		}
+		if got := tc.owner.claims(tc.live); got != tc.want {
+			t.Errorf("%s, with the marks: %v, counts: %v", tc.reason, tc.marked, got)
+		}
+	}
+}

@@ -25,18 +25,18 @@ import (
 	"github.com/acme/platform-operator/internal/names"
 )
 
-// This file holds all that the engine knows of ownership. Labels, annotations, owner references in another namespace and
-// the names of field managers can be written by tenants. So they prove nothing; what proves is
+// This file holds all that the engine knows of ownership. Labels, annotations, owner references in another
+// namespace and the names of field managers can be written by tenants, so they prove nothing. The proof is
 //
-//   - for a namespaced owner: its own namespace, and a controller reference with its UID;
-//   - for a cluster-scoped owner and a cluster-scoped child: a controller reference with its UID or, with ByMark, its
-//     marks, which no tenant can write there;
-//   - for a cluster-scoped owner and a namespaced child: that the child's namespace is one of the declared places and
-//     is itself proved to be the owner's, and that Config.Proves has the child's name.
+// - for a namespaced owner: its own namespace, and a controller reference with its UID;
+// - for a cluster-scoped owner and a cluster-scoped child: a controller reference with its UID or, with ByMark,
+// its marks, which no tenant can write there;
+// - for a cluster-scoped owner and a namespaced child: that the child's namespace is one of the declared places
+// and is itself proved to be the owner's, and that Config.Proves has the child's name.
 //
-// On top of each of these Config.Proves may ask for more.
+// Config.Proves may require more than each of these.
 
-// holdsData tells whether objects of a type hold what cannot be made again.
+// holdsData reports whether objects of a type hold what cannot be created again.
 func holdsData(kind schema.GroupKind) bool {
 	switch kind.Group {
 	case "":
@@ -48,7 +48,7 @@ func holdsData(kind schema.GroupKind) bool {
 	}
 }
 
-// check refuses a declaration by which the engine could delete or touch what it must not.
+// check rejects a declaration by which the engine could delete or touch what it must not.
 func (c Config[T]) check(scheme *runtime.Scheme) error {
 	for _, o := range c.Owns {
 		gvk, err := apiutil.GVKForObject(o, scheme)
@@ -63,18 +63,18 @@ func (c Config[T]) check(scheme *runtime.Scheme) error {
 	case c.ByMark && c.Places == nil:
 		return fmt.Errorf("the kind %s owns by marks and declares no Places", c.Name)
 	case c.Places != nil && c.Proves == nil:
-		return fmt.Errorf("the kind %s declares Places, but in Proves no names of its children", c.Name)
+		return fmt.Errorf("the kind %s declares Places, but no Proves with the names of its children", c.Name)
 	}
 	return nil
 }
 
-// marks are the labels and the annotations that a child carries.
+// marks returns the labels and the annotations of a child.
 func (s Scope[T]) marks() (labels, annotations map[string]string) {
 	return map[string]string{names.LabelManagedBy: names.Operator, names.LabelOwnerUID: string(s.Obj.GetUID())},
 		map[string]string{names.AnnotationOwner: names.OwnerMark(s.runner.Name, s.Obj)}
 }
 
-// stamp puts the marks and, unless ByMark, the owner reference on an apply configuration.
+// stamp adds the marks and, unless ByMark, the owner reference to an apply configuration.
 func (s Scope[T]) stamp(c Child) {
 	var ref *metav1ac.OwnerReferenceApplyConfiguration
 	if !s.runner.ByMark {
@@ -104,13 +104,13 @@ func merged(all ...map[string]string) map[string]string {
 	return out
 }
 
-// Owned tells whether an object is proved to be a child of the object of this run by itself. A namespaced child of a
-// cluster-scoped owner never is, since its Namespace has to be looked at, too: EachOwned does.
+// Owned reports whether an object alone proves that it is a child of this object. A namespaced child of a
+// cluster-scoped owner never does, because its Namespace has to be checked, too: see EachOwned.
 func (s Scope[T]) Owned(live client.Object) bool {
 	return (s.Obj.GetNamespace() != "" || live.GetNamespace() == "") && s.claims(live)
 }
 
-// owned tells whether an object is proved to be a child of the object of this run.
+// owned reports whether an object is proved to be a child of this object.
 func (s Scope[T]) owned(ctx context.Context, live client.Object) (bool, error) {
 	if s.Obj.GetNamespace() != "" || live.GetNamespace() == "" {
 		return s.claims(live), nil
@@ -121,7 +121,7 @@ func (s Scope[T]) owned(ctx context.Context, live client.Object) (bool, error) {
 	return s.ownPlace(ctx, live.GetNamespace())
 }
 
-// claims is what of the proof is in the child itself.
+// claims returns the part of the proof that is in the child itself.
 func (s Scope[T]) claims(live client.Object) bool {
 	switch {
 	case !s.declares(live):
@@ -133,20 +133,20 @@ func (s Scope[T]) claims(live client.Object) bool {
 	}
 }
 
-// controls tells whether the object is the controller of another one that it may own.
+// controls reports whether this object is the controller of another one that it may own.
 func (s Scope[T]) controls(live client.Object) bool {
 	ns := s.Obj.GetNamespace()
 	ref := metav1.GetControllerOfNoCopy(live)
 	return (ns == "" || ns == live.GetNamespace()) && ref != nil && ref.UID == s.Obj.GetUID() && s.runner.refersToKind(ref)
 }
 
-// refersToKind tells whether an owner reference is to an object of this kind, of any version.
+// refersToKind reports whether an owner reference is to an object of this kind, of any version.
 func (r *runner[T]) refersToKind(ref *metav1.OwnerReference) bool {
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)
 	return err == nil && gv.Group == r.gvk.Group && ref.Kind == r.gvk.Kind
 }
 
-// declares tells whether the kind has declared that the object of this run may own such an object.
+// declares reports whether the kind has declared that this object may own such an object.
 func (s Scope[T]) declares(o client.Object) bool {
 	place, isPlace := placeOf(o)
 	switch {
@@ -166,7 +166,7 @@ func (s Scope[T]) places() []string {
 	return s.runner.Places(s.Obj)
 }
 
-// placeOf is the namespace in which an object is, or which it is itself.
+// placeOf returns the namespace in which an object is, or which it is itself.
 func placeOf(o client.Object) (place string, isPlace bool) {
 	if _, isPlace := o.(*corev1.Namespace); isPlace {
 		return o.GetName(), true
@@ -174,7 +174,7 @@ func placeOf(o client.Object) (place string, isPlace bool) {
 	return o.GetNamespace(), false
 }
 
-// ownPlace tells whether a namespace is one of the places of a cluster-scoped owner, and proved to be.
+// ownPlace reports whether a namespace is one of the places of a cluster-scoped owner, and proved to be.
 func (s Scope[T]) ownPlace(ctx context.Context, place string) (bool, error) {
 	if !s.runner.keepsPlaces() {
 		return slices.Contains(s.places(), place), nil
@@ -187,14 +187,14 @@ func (s Scope[T]) ownPlace(ctx context.Context, place string) (bool, error) {
 	return s.Owned(ns), nil
 }
 
-// keepsPlaces tells whether the Namespaces that the kind's children are in are children themselves.
+// keepsPlaces reports whether the Namespaces of the kind's children are children themselves.
 func (r *runner[T]) keepsPlaces() bool {
 	return slices.ContainsFunc(r.Keeps, func(o client.Object) bool { _, isPlace := placeOf(o); return isPlace })
 }
 
-// strayed tells whether a child of the wanted name has lost its owner reference, and nobody else controls it. Its marks
-// prove nothing, but whoever could write them could have written the whole child. So it is applied to once more; it is
-// neither counted nor deleted.
+// strayed reports whether a child of the wanted name has lost its owner reference, and has no other controller.
+// Its marks prove nothing, but the author of the marks could have written the whole child. So it is applied to
+// once more; it is neither counted nor deleted.
 func (s Scope[T]) strayed(live client.Object) bool {
 	labels, annotations := s.marks()
 	return !s.runner.ByMark && s.Obj.GetNamespace() == live.GetNamespace() && metav1.GetControllerOfNoCopy(live) == nil &&
@@ -202,13 +202,13 @@ func (s Scope[T]) strayed(live client.Object) bool {
 		live.GetAnnotations()[names.AnnotationOwner] == annotations[names.AnnotationOwner]
 }
 
-// EachOwned calls do for every child that exists: those of Config.Owns first, then those of Config.Keeps, in their
-// order. The objects may be the cache's own: they are not to be changed.
+// EachOwned calls do for every child that exists: those of Config.Owns first, then those of Config.Keeps, in
+// their order. The objects may be the cache's own and must not be changed.
 func (s Scope[T]) EachOwned(ctx context.Context, do func(client.Object) error) error {
 	return s.eachOwned(ctx, slices.Concat(s.runner.Owns, s.runner.Keeps), do)
 }
 
-// eachOwned is EachOwned for some of the types. It looks nowhere but where children can be.
+// eachOwned is EachOwned for some of the types. It searches only where children can be.
 func (s Scope[T]) eachOwned(ctx context.Context, types []client.Object, do func(client.Object) error) error {
 	places, err := s.ownPlaces(ctx)
 	if err != nil {
@@ -223,7 +223,7 @@ func (s Scope[T]) eachOwned(ctx context.Context, types []client.Object, do func(
 		}
 		searches, err := s.searches(proto, places)
 		if err != nil {
-			return fmt.Errorf("looking for the children of type %T: %w", proto, err)
+			return fmt.Errorf("finding the children of type %T: %w", proto, err)
 		}
 		for _, search := range searches {
 			if err := s.search(ctx, proto, search, do); err != nil {
@@ -234,7 +234,7 @@ func (s Scope[T]) eachOwned(ctx context.Context, types []client.Object, do func(
 	return nil
 }
 
-// eachPlace calls do for Namespaces that are places. Their names are known: none is looked for.
+// eachPlace calls do for Namespaces that are places. Their names are known, so there is no search.
 func (s Scope[T]) eachPlace(ctx context.Context, places []string, do func(client.Object) error) error {
 	for _, place := range places {
 		ns := &corev1.Namespace{}
@@ -270,7 +270,7 @@ func (s Scope[T]) search(ctx context.Context, proto client.Object, where []clien
 	})
 }
 
-// ownPlaces are the places that are proved to be the object's.
+// ownPlaces returns the places that are proved to be the object's.
 func (s Scope[T]) ownPlaces(ctx context.Context) ([]string, error) {
 	var proved []string
 	for _, place := range s.places() {
@@ -285,7 +285,7 @@ func (s Scope[T]) ownPlaces(ctx context.Context) ([]string, error) {
 	return proved, nil
 }
 
-// searches are the lists to make for the children of a type.
+// searches returns the lists that find the children of a type.
 func (s Scope[T]) searches(proto client.Object, places []string) ([][]client.ListOption, error) {
 	controlled := client.MatchingFields{s.runner.ownerIndex(): string(s.Obj.GetUID())}
 	if ns := s.Obj.GetNamespace(); ns != "" {
@@ -307,9 +307,9 @@ func (s Scope[T]) searches(proto client.Object, places []string) ([][]client.Lis
 	return within, nil
 }
 
-// Reclaim puts this object's marks on what an earlier owner of the same place has left there, so that the next Compose
-// finds it, and keeps or prunes it. Which objects those are is told by place and name. It is for a kind that is about
-// to take the place over: the place need not be proved yet.
+// Reclaim writes this object's marks on what an earlier owner of the same place has left there, so that the
+// next Compose finds it, and keeps or prunes it. The objects are identified by place and name. It is for a kind
+// that is about to adopt the place: the place need not be proved yet.
 func (s Scope[T]) Reclaim(ctx context.Context, o client.Object) error {
 	if !s.declares(o) || !o.GetDeletionTimestamp().IsZero() {
 		return nil
@@ -321,8 +321,8 @@ func (s Scope[T]) Reclaim(ctx context.Context, o client.Object) error {
 	return s.change(ctx, "reclaiming", o, after)
 }
 
-// Release takes this object's marks and owner reference off a child, and puts annotations on it as a note. The child
-// stays. One that is not proved to be a child is left as it is.
+// Release removes this object's marks and owner reference from a child, and adds annotations. The child
+// remains. An object that is not proved to be a child is left alone.
 func (s Scope[T]) Release(ctx context.Context, o client.Object, note map[string]string) error {
 	if own, err := s.owned(ctx, o); err != nil || !own {
 		return err
@@ -340,12 +340,13 @@ func (s Scope[T]) Release(ctx context.Context, o client.Object, note map[string]
 	return s.change(ctx, "releasing", o, after)
 }
 
-// change writes the difference between two versions of an object, if there is any and nobody else was faster.
+// change writes the difference between two versions of an object, if there is one and no other writer was
+// faster.
 func (s Scope[T]) change(ctx context.Context, doing string, before, after client.Object) error {
 	if equality.Semantic.DeepEqual(before, after) {
 		return nil
 	}
-	// A cache may select on a mark that goes: what was written may never be seen again.
+	// A cache may select on a mark that is removed: what was written may never be seen again.
 	err := s.Client.Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}),
 		client.DisableReadYourWritesConsistency)
 	if client.IgnoreNotFound(err) != nil {
@@ -354,18 +355,19 @@ func (s Scope[T]) change(ctx context.Context, doing string, before, after client
 	return nil
 }
 
-// errHoldsData says that data was about to be deleted by something else than the end of its owner.
+// errHoldsData is the error of deleting data other than at the end of its owner.
 var errHoldsData = errors.New("it holds data, which only the deletion of its owner may delete")
 
-// remove deletes a child. Every deletion that the engine makes is made here: of the object that was judged and no other
-// (its UID), as it was judged (its resourceVersion), and of what holds data only while its owner is being deleted.
+// remove deletes a child. Every deletion of the engine happens here: of the object that was checked and no
+// other (its UID), unchanged since (its resourceVersion), and of what holds data only while its owner is being
+// deleted.
 func (s Scope[T]) remove(ctx context.Context, live client.Object, options ...client.DeleteOption) error {
 	gvk, err := apiutil.GVKForObject(live, s.Client.Scheme())
 	if err == nil && holdsData(gvk.GroupKind()) && s.Obj.GetDeletionTimestamp().IsZero() {
 		err = errHoldsData
 	}
 	if err == nil {
-		// A cache that selects on our marks may have dropped the object already: no read is to wait for it.
+		// A cache that selects on the marks may have dropped the object already: no read may wait for it.
 		err = s.Client.Delete(ctx, live, append(options, client.DisableReadYourWritesConsistency,
 			client.Preconditions{UID: new(live.GetUID()), ResourceVersion: new(live.GetResourceVersion())})...)
 	}

@@ -23,7 +23,7 @@ import (
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
-// taken makes a quota that somebody else has, with one limit.
+// taken creates a quota of another owner, with one limit.
 func taken(ns string, change func(*corev1.ResourceQuota)) *corev1.ResourceQuota {
 	GinkgoHelper()
 	q := &corev1.ResourceQuota{
@@ -66,13 +66,13 @@ var _ = Describe("Ownership", func() {
 			q.Labels = map[string]string{names.LabelManagedBy: names.Operator, names.LabelOwnerUID: "another"}
 			q.Annotations = map[string]string{names.AnnotationOwner: "widget/elsewhere/w"}
 		}, func(*ctrl.Options) {}),
-		Entry("of an earlier owner of the same name, which the garbage collector is about to take", func(q *corev1.ResourceQuota) {
+		Entry("of an earlier owner of the same name, which the garbage collector is about to delete", func(q *corev1.ResourceQuota) {
 			q.Labels = map[string]string{names.LabelManagedBy: names.Operator, names.LabelOwnerUID: "earlier"}
 			q.Annotations = map[string]string{names.AnnotationOwner: "widget/" + q.Namespace + "/w"}
 		}, func(*ctrl.Options) {}),
 	)
 
-	DescribeTable("takes such an object over when told so", func(options func(*ctrl.Options), requests int) {
+	DescribeTable("adopts such an object with OrAdopt", func(options func(*ctrl.Options), requests int) {
 		w := widget()
 		foreign := taken(w.Namespace, func(*corev1.ResourceQuota) {})
 		child := quota(w.Namespace, "q", "pods", "3")
@@ -88,7 +88,7 @@ var _ = Describe("Ownership", func() {
 		Entry("that the cache does not show", selectMarked, 2),
 	)
 
-	It("knows its own child that lost a mark while nobody looked", func() {
+	It("recognizes its own child that lost a mark while the operator was down", func() {
 		w := widget()
 		kind := composing(quota(w.Namespace, "q", "pods", "3"))
 		first := start(widgets(kind, cfg), selectMarked)
@@ -106,7 +106,7 @@ var _ = Describe("Ownership", func() {
 		Expect(Ready(w)()).To(Equal("True Ready"))
 	})
 
-	It("survives a child that comes and goes between two requests", func() {
+	It("survives a child that is created and deleted between two requests", func() {
 		w := widget()
 		run := start(widgets(composing(quota(w.Namespace, "q", "pods", "3")), engine.Config[*Widget]{Owns: owned, RetryMax: 400 * time.Millisecond}), selectMarked)
 		run.refuse(1, http.MethodPatch, "/resourcequotas/q", http.StatusConflict, metav1.StatusReasonConflict)
@@ -114,7 +114,7 @@ var _ = Describe("Ownership", func() {
 		Expect(hard(w.Namespace, "q", "pods")()).To(Equal("3"))
 	})
 
-	It("waits for a namespace that is going away", func() {
+	It("waits for a namespace that is being deleted", func() {
 		w := widget()
 		other := Namespace()
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: other}}
@@ -138,7 +138,7 @@ var _ = Describe("Ownership", func() {
 		Expect(q.OwnerReferences).To(BeEmpty())
 		Expect(q.Annotations).To(Equal(map[string]string{names.AnnotationOwner: "gadget/" + ns}))
 
-		By("an owner that comes back under its name")
+		By("an owner that is created again under its name")
 		Remove(first)
 		second := made(&Gadget{ObjectMeta: metav1.ObjectMeta{Name: ns}})
 		AwaitReady(second)

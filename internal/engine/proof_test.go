@@ -53,7 +53,7 @@ func settledRuns(runs func() int) (n int) {
 	return n
 }
 
-// untouched expects that nobody changes or deletes an object while the owner runs.
+// untouched expects that an object is neither changed nor deleted while the owner runs.
 func untouched(owner engine.Object, fakes ...client.Object) {
 	GinkgoHelper()
 	before := map[client.Object]string{}
@@ -72,7 +72,7 @@ func untouched(owner engine.Object, fakes ...client.Object) {
 }
 
 var _ = Describe("Proof", func() {
-	It("is nothing that stands in another namespace, which wakes nobody up either", func() {
+	It("is never in another namespace, and an object there requeues nothing", func() {
 		kind := composing()
 		r := start(widgets(kind, engine.Config[*Widget]{Owns: owned}))
 		w := widget()
@@ -93,7 +93,7 @@ var _ = Describe("Proof", func() {
 		Eventually(Gone(w)).Should(Succeed())
 	})
 
-	It("is not given by labels and annotations, and not taken by their loss", func() {
+	It("does not depend on labels and annotations", func() {
 		w := widget()
 		r := start(widgets(composing(quota(w.Namespace, "q", "pods", "3")), engine.Config[*Widget]{Owns: owned}))
 		AwaitReady(w)
@@ -134,7 +134,7 @@ var _ = Describe("Proof", func() {
 		}
 	})
 
-	It("of a child that is made once is more than what a copy of it carries", func() {
+	It("of a child that is created once is more than what a copy of it carries", func() {
 		var seen []string
 		kind := script[*Widget](func(s engine.Scope[*Widget]) []engine.Step {
 			return []engine.Step{{Condition: "Made", Run: func(ctx context.Context) (engine.Outcome, error) {
@@ -163,14 +163,14 @@ var _ = Describe("Proof", func() {
 		untouched(w, fake)
 		Expect(conditions(w)()).To(ContainElement("Made=True Done: once"))
 
-		By("admission that takes our labels off")
+		By("admission that removes the operator's labels")
 		Patch(job, `{"metadata":{"labels":{"app.kubernetes.io/managed-by":"theirs","platform.acme.com/owner-uid":null},"annotations":null}}`)
 		Poke(w)
 		AwaitRun(w)
 		Consistently(conditions(w)).Should(ContainElement("Made=True Done: once"))
 	})
 
-	It("has a child that lost its owner reference applied to again, and nothing else done to it", func() {
+	It("lets a child that lost its owner reference be applied to again, and nothing else", func() {
 		w := widget()
 		kind := composing(quota(w.Namespace, "q", "pods", "3"))
 		cfg := engine.Config[*Widget]{Owns: owned}
@@ -246,7 +246,7 @@ var _ = Describe("Proof", func() {
 			Expect(meta.FindStatusCondition(g.Status.Conditions, engine.Ready).Message).To(ContainSubstring("Namespace " + ns + " exists"))
 		})
 
-		It("does not reach a Namespace that it has no more, however that is marked", func() {
+		It("does not include a Namespace that is no longer its own, whatever its marks", func() {
 			ns, next := Namespace(), Namespace()
 			g, kind, r := settled(ns, place(ns, true), quota(ns, "q", "pods", "3"))
 			Remove(g) // It has no finalizer.
@@ -262,7 +262,7 @@ var _ = Describe("Proof", func() {
 })
 
 var _ = Describe("Release and Reclaim", func() {
-	It("take the marks off what is owned, and put them on what was left in a declared place", func() {
+	It("remove the marks from what is owned, and set them on what was left in a declared place", func() {
 		ns, elsewhere := Namespace(), Namespace()
 		note := map[string]string{"left-by": "me"}
 		var act func(ctx context.Context, s engine.Scope[*Gadget]) error
@@ -345,8 +345,8 @@ var _ = Describe("What holds data", func() {
 	})
 })
 
-var _ = Describe("A finalizer that was taken off", func() {
-	It("is put back at once, and that wakes nobody up", func() {
+var _ = Describe("A finalizer that was removed", func() {
+	It("is restored at once, and that requeues nothing", func() {
 		steps, _, kind := holding()
 		r := start(widgets(kind, engine.Config[*Widget]{}))
 		w := widget()
@@ -358,7 +358,7 @@ var _ = Describe("A finalizer that was taken off", func() {
 		Consistently(r.Writes).Should(Equal([]string{"PATCH widgets/w"}))
 		Expect(steps.Runs()).To(Equal(runs + 1))
 
-		By("a finalizer of somebody else that comes and goes")
+		By("a finalizer of another controller that is added and removed")
 		Patch(w, `{"metadata":{"finalizers":["`+finalizer+`","`+theirs+`"]}}`)
 		Patch(w, `{"metadata":{"finalizers":["`+finalizer+`"]}}`)
 		Consistently(steps.Runs).Should(Equal(runs + 1))

@@ -22,15 +22,15 @@ import (
 	"github.com/acme/platform-operator/internal/names"
 )
 
-// conflictRetry is when a run is repeated that lost against another writer.
+// conflictRetry is when a run that lost against another writer is repeated.
 const conflictRetry = 200 * time.Millisecond
 
-// cutRecheck is how often an object is looked at of which the cache holds only a part: the indexes by which changes of
-// what it refers to lead to it do not know it.
+// cutRecheck is how often an object is reconciled of which the cache holds only a part: the indexes by which
+// changes of referenced objects requeue it do not contain it.
 const cutRecheck = 10 * time.Minute
 
-// runTimeout bounds one run of one object, stepsTimeout its steps: a run that takes too long has still
-// time to say so.
+// runTimeout bounds one run of one object, stepsTimeout its steps: a run that takes too long still has time to
+// report it.
 const (
 	runTimeout   = time.Minute
 	stepsTimeout = 50 * time.Second
@@ -56,7 +56,7 @@ func (r *runner[T]) Reconcile(ctx context.Context, obj T) (ctrl.Result, error) {
 	if err != nil {
 		return resultOf(ctx, r.Clock, Outcome{}, client.IgnoreNotFound(err))
 	}
-	s := Scope[T]{Client: r.client, Live: r.live, Obj: obj, Clock: r.Clock, Log: ctrl.LoggerFrom(ctx), runner: r, told: new([]func())}
+	s := Scope[T]{Client: r.client, Live: r.live, Obj: obj, Clock: r.Clock, Log: ctrl.LoggerFrom(ctx), runner: r, told: new([]func()), wrong: new(bool)}
 	act := r.proceed
 	switch {
 	case obj.GetAnnotations()[names.AnnotationPaused] == "true":
@@ -71,14 +71,14 @@ func (r *runner[T]) Reconcile(ctx context.Context, obj T) (ctrl.Result, error) {
 	return resultOf(ctx, r.Clock, out, err)
 }
 
-// pause does nothing but say so.
+// pause only sets the condition Paused.
 func (r *runner[T]) pause(ctx context.Context, s Scope[T]) (Outcome, error) {
 	before := s.Obj.DeepCopyObject().(T)
 	s.setPaused()
 	return Outcome{}, r.writeStatus(ctx, before, s, nil)
 }
 
-// proceed works towards what the spec says.
+// proceed runs the kind's steps.
 func (r *runner[T]) proceed(ctx context.Context, s Scope[T]) (Outcome, error) {
 	if _, ok := r.kind.(Finalizing[T]); ok {
 		if err := r.patchFinalizer(ctx, s.Obj, controllerutil.AddFinalizer); err != nil {
@@ -94,7 +94,7 @@ func (r *runner[T]) proceed(ctx context.Context, s Scope[T]) (Outcome, error) {
 	return out, r.writeStatus(ctx, before, s, err)
 }
 
-// finalize undoes what has to be undone and lets the object go.
+// finalize undoes what has to be undone and removes the finalizer.
 func (r *runner[T]) finalize(ctx context.Context, s Scope[T]) (Outcome, error) {
 	fin, ok := r.kind.(Finalizing[T])
 	if !ok || !controllerutil.ContainsFinalizer(s.Obj, r.Finalizer) {
@@ -109,7 +109,7 @@ func (r *runner[T]) finalize(ctx context.Context, s Scope[T]) (Outcome, error) {
 	return out, r.writeStatus(ctx, before, s, err)
 }
 
-// run walks the steps and sets their conditions and Ready.
+// run runs the steps and sets their conditions and Ready.
 func (s Scope[T]) run(ctx context.Context, steps []Step) (Outcome, error) {
 	out, err := walk(ctx, steps, func(i int, out Outcome) {
 		s.set(steps[i].Condition, out)
@@ -124,10 +124,10 @@ func (s Scope[T]) run(ctx context.Context, steps []Step) (Outcome, error) {
 	return out, err
 }
 
-// walk runs the steps in order until one does not let the next one run, and tells of each but one that wants the
-// run repeated. Its outcome is that of the last one, or the summary of all, to be looked at again when the
-// first of them wants it.
-func walk(ctx context.Context, steps []Step, tell func(i int, out Outcome)) (Outcome, error) {
+// walk runs the steps in order until one does not let the next one run, and records each but one that requests
+// a repetition of the run. Its outcome is that of the last one, or the summary of all, with the earliest time
+// to look again.
+func walk(ctx context.Context, steps []Step, record func(i int, out Outcome)) (Outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, stepsTimeout)
 	defer cancel()
 	all := Outcome{reason: reasonReady, message: "all steps are done"}
@@ -139,7 +139,7 @@ func walk(ctx context.Context, steps []Step, tell func(i int, out Outcome)) (Out
 		if out.state == again {
 			return out, nil
 		}
-		tell(i, out)
+		record(i, out)
 		all.after, all.due = sooner(all.after, out.after), earlier(all.due, out.due)
 		if !out.GoesOn() {
 			out.after, out.due = all.after, all.due
@@ -150,7 +150,7 @@ func walk(ctx context.Context, steps []Step, tell func(i int, out Outcome)) (Out
 	return all, nil
 }
 
-// sooner is the earlier of two delays, of which zero means never.
+// sooner returns the earlier of two delays, of which zero means never.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 || (b != 0 && b < a) {
 		return b
@@ -158,14 +158,14 @@ func sooner(a, b time.Duration) time.Duration {
 	return a
 }
 
-// lostRace tells whether an error only means that somebody else was faster: the next run sees what they
-// wrote. That another manager holds a field, or what a step explains, is no such thing.
+// lostRace reports whether an error only means that another writer was faster: the next run sees what was
+// written. A field that another manager holds, or an explained error, is not a lost race.
 func lostRace(err error) bool {
 	return apierrors.IsConflict(err) && !errors.As(err, new(explained)) &&
 		!apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict)
 }
 
-// resultOf turns the end of a run into what the queue shall do. A lost race is no news.
+// resultOf converts the end of a run into a result for the queue. A lost race is not reported.
 func resultOf(ctx context.Context, c clock.PassiveClock, out Outcome, err error) (ctrl.Result, error) {
 	switch {
 	case lostRace(err):
@@ -178,7 +178,7 @@ func resultOf(ctx context.Context, c clock.PassiveClock, out Outcome, err error)
 	}
 }
 
-// jitter spreads a delay by a tenth, so that objects that began together do not come back together.
+// jitter changes a delay by up to a tenth, so that objects that began together are not requeued together.
 func jitter(d time.Duration) time.Duration {
 	if d <= 0 {
 		return 0
@@ -186,7 +186,7 @@ func jitter(d time.Duration) time.Duration {
 	return d + time.Duration(rand.Int64N(int64(d)/10+1))
 }
 
-// patchFinalizer adds or removes the finalizer when it is not already so.
+// patchFinalizer adds or removes the finalizer if that is needed.
 func (r *runner[T]) patchFinalizer(ctx context.Context, obj T, change func(client.Object, string) bool) error {
 	before := obj.DeepCopyObject().(T)
 	if !change(obj, r.Finalizer) {
@@ -195,8 +195,8 @@ func (r *runner[T]) patchFinalizer(ctx context.Context, obj T, change func(clien
 	return r.client.Patch(ctx, obj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 }
 
-// writeStatus writes the status when it differs from what was read, then reports the transitions and what the run
-// has to tell. It passes on the error of the run. After a lost race there is nothing to tell.
+// writeStatus writes the status if it differs from what was read, then reports the transitions and runs the
+// functions of Told. It passes on the error of the run. After a lost race there is nothing to report.
 func (r *runner[T]) writeStatus(ctx context.Context, before T, s Scope[T], runErr error) error {
 	if lostRace(runErr) {
 		return runErr
@@ -207,13 +207,13 @@ func (r *runner[T]) writeStatus(ctx context.Context, before T, s Scope[T], runEr
 	if !equality.Semantic.DeepEqual(before, s.Obj) {
 		// The patch answers with the stored object; transitions are read from our own copy.
 		written := s.Obj.DeepCopyObject().(T)
-		// With the version: a status that was made for an object that is gone, and was made anew, would end up on the new one.
-		// The API server heeds no UID in a patch of a status.
+		// With the version: the status of an object that was deleted and created again would otherwise be
+		// written to the new one. The API server ignores the UID in a patch of a status.
 		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 		if err := r.client.Status().Patch(ctx, written, patch); err != nil {
 			return errors.Join(runErr, client.IgnoreNotFound(err))
 		}
-		r.report(before, s.Obj)
+		r.report(before, s.Obj, *s.wrong)
 	}
 	for _, tell := range *s.told {
 		tell()

@@ -15,21 +15,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Watch is something that objects of a kind remember by UID, in their status, without owning it or
-// referring to it by name.
+// Watch declares objects that objects of a kind record by UID, in their status, without owning them or
+// referring to them by name.
 type Watch[T Object] struct {
 	// Of is an empty object of the type.
 	Of client.Object
-	// UIDs are those that one object remembers.
+	// UIDs returns those that one object records.
 	UIDs func(T) []types.UID
-	// Concerns tells whether a change of such an object is of interest. Neither may be changed.
+	// Concerns reports whether a change of such an object matters. It must not change its arguments.
 	Concerns func(obj T, changed client.Object) bool
 }
 
-// rememberedIndex is the index of objects by what they remember.
+// rememberedIndex is the index of objects by the UIDs that they record.
 func rememberedIndex(i int) string { return fmt.Sprintf("remembered/%d", i) }
 
-// indexWatched adds the look-up that the watches need.
+// indexWatched adds the index that the watches need.
 func (r *runner[T]) indexWatched(ctx context.Context, indexer client.FieldIndexer, prototype T) error {
 	for i, w := range r.Watches {
 		uids := func(o client.Object) []string {
@@ -40,7 +40,7 @@ func (r *runner[T]) indexWatched(ctx context.Context, indexer client.FieldIndexe
 			return out
 		}
 		if err := indexer.IndexField(ctx, prototype, rememberedIndex(i), uids); err != nil {
-			return fmt.Errorf("indexing %s by what it remembers of %T: %w", r.Name, w.Of, err)
+			return fmt.Errorf("indexing %s by the recorded UIDs of %T: %w", r.Name, w.Of, err)
 		}
 	}
 	return nil

@@ -31,7 +31,7 @@ var _ = Describe("Reports", func() {
 		objects     = "platform_operator_objects"
 	)
 
-	It("tell each transition once, as an event and as metrics", func() {
+	It("show each transition once, as an event and as metrics", func() {
 		counted := func(condition, status string) float64 { return Metric(transitions, "widget", condition, status) }
 		first, up, down, times := counted("First", "True"), counted("Ready", "True"), counted("Ready", "False"), Metric(timeToReady, "widget")
 
@@ -64,7 +64,7 @@ var _ = Describe("Reports", func() {
 		Expect(Metric(timeToReady, "widget")-times).To(BeEquivalentTo(1), "ready for the first time, once")
 	})
 
-	It("tell what a step has to tell once the status that says so is written", func() {
+	It("run the functions of Told once the status is written", func() {
 		var runs, told atomic.Int32
 		kind := script[*Widget](func(s engine.Scope[*Widget]) []engine.Step {
 			return []engine.Step{{Condition: "First", Run: func(context.Context) (engine.Outcome, error) {
@@ -107,7 +107,7 @@ var _ = Describe("Reports", func() {
 		Expect(conditions(again)()).To(HaveLen(1))
 	})
 
-	It("count the objects, also those of a manager that started anew", func() {
+	It("count the objects, also those of a second manager", func() {
 		steps, kind := levers("First")
 		for range 2 {
 			r := start(widgets(kind, engine.Config[*Widget]{}))
@@ -125,7 +125,7 @@ var _ = Describe("Reports", func() {
 		}
 	})
 
-	It("are silent about objects that a restarted operator finds as they should be", func() {
+	It("do not change for objects that a restarted operator finds unchanged", func() {
 		w := widget()
 		cfg := engine.Config[*Widget]{Owns: owned}
 		kind := composing(quota(w.Namespace, "q", "pods", "3"), claim(w.Namespace, "data"))
@@ -157,7 +157,7 @@ var _ = Describe("References", func() {
 		}
 	}
 
-	It("bring a blocked object back when what it refers to appears or goes", func() {
+	It("requeue a blocked object when what it refers to is created or deleted", func() {
 		kind := looking(func(ctx context.Context, s engine.Scope[*Widget]) error {
 			return s.Client.Get(ctx, client.ObjectKey{Name: s.Obj.Spec.Gadget}, &Gadget{})
 		})

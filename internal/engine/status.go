@@ -16,12 +16,12 @@ import (
 
 // The conditions that the engine itself sets.
 const (
-	// Ready sums up all steps: True when every one is done.
+	// Ready summarizes all steps: True if every one is done.
 	Ready = "Ready"
-	// Stalled is there, and True, while a user has to change something before the object can become
-	// ready. Tools that read kstatus show such an object as failed instead of in progress.
+	// Stalled is present, and True, while a user has to change something before the object can become ready.
+	// Tools that read kstatus show such an object as failed instead of in progress.
 	Stalled = "Stalled"
-	// Paused is there, and True, while the annotation platform.acme.com/paused stops the object.
+	// Paused is present, and True, while the annotation platform.acme.com/paused stops the object.
 	Paused = "Paused"
 )
 
@@ -37,7 +37,7 @@ func (s Scope[T]) setCondition(condition string, status metav1.ConditionStatus, 
 	})
 }
 
-// notReached marks the conditions of the steps that a run did not come to.
+// notReached sets the conditions of the steps that a run did not reach.
 func (s Scope[T]) notReached(steps []Step) {
 	for _, step := range steps {
 		s.setCondition(step.Condition, metav1.ConditionUnknown, "NotReached", "an earlier step is not done")
@@ -51,6 +51,7 @@ func (s Scope[T]) setReady(condition string, out Outcome) {
 		out.message = condition + ": " + out.message
 	}
 	s.set(Ready, out)
+	*s.wrong = out.isWrong()
 	if out.state == blocked {
 		s.setCondition(Stalled, metav1.ConditionTrue, out.reason, out.message)
 	} else {
@@ -60,7 +61,7 @@ func (s Scope[T]) setReady(condition string, out Outcome) {
 
 func (s Scope[T]) setPaused() {
 	s.setCondition(Paused, metav1.ConditionTrue, "PausedByAnnotation",
-		"nothing is done for this object, not even its deletion, while the annotation "+names.AnnotationPaused+" is \"true\"")
+		"this object is not reconciled, not even its deletion, while the annotation "+names.AnnotationPaused+" is \"true\"")
 }
 
 func (s Scope[T]) clearPaused() {
@@ -68,8 +69,9 @@ func (s Scope[T]) clearPaused() {
 }
 
 // report makes events and metrics from the transitions between two versions of an object: one event
-// when Ready or Paused changes its status or reason, one count for every condition.
-func (r *runner[T]) report(before, after T) {
+// when Ready or Paused changes its status or reason, one count for every condition. The event is a warning when Ready tells
+// of something wrong.
+func (r *runner[T]) report(before, after T, wrong bool) {
 	for _, c := range after.CommonStatus().Conditions {
 		was := meta.FindStatusCondition(before.CommonStatus().Conditions, c.Type)
 		if was != nil && was.Status == c.Status && was.Reason == c.Reason {
@@ -78,33 +80,33 @@ func (r *runner[T]) report(before, after T) {
 		transitions.WithLabelValues(r.Name, c.Type, string(c.Status)).Inc()
 		switch c.Type {
 		case Ready:
-			r.event(after, c)
+			r.event(after, c, wrong)
 			if c.Status == metav1.ConditionTrue && neverReady(before) {
 				timeToReady.WithLabelValues(r.Name).Observe(r.Clock.Since(after.GetCreationTimestamp().Time).Seconds())
 			}
 		case Paused:
-			r.event(after, c)
+			r.event(after, c, false)
 		}
 	}
 }
 
-// neverReady tells whether an object has not been ready so far. Ready that became False within a few
-// seconds of the object's creation is the first answer that it got, not a fall from readiness.
+// neverReady reports whether an object has not been ready so far. A Ready that became False within a few
+// seconds of the object's creation is its first state, not a loss of readiness.
 func neverReady[T Object](obj T) bool {
 	c := meta.FindStatusCondition(obj.CommonStatus().Conditions, Ready)
 	return c == nil || (c.Status != metav1.ConditionTrue &&
 		c.LastTransitionTime.Sub(obj.GetCreationTimestamp().Time) < 5*time.Second)
 }
 
-func (r *runner[T]) event(obj T, c metav1.Condition) {
+func (r *runner[T]) event(obj T, c metav1.Condition, wrong bool) {
 	eventType := corev1.EventTypeNormal
-	if meta.IsStatusConditionTrue(obj.CommonStatus().Conditions, Stalled) || c.Reason == "Error" {
+	if wrong {
 		eventType = corev1.EventTypeWarning
 	}
 	r.recorder.Eventf(obj, nil, eventType, c.Reason, "Reconcile", "%s", clip(c.Message, maxNote))
 }
 
-// The API server refuses conditions and events whose texts have more bytes than this.
+// The API server rejects conditions and events whose texts have more bytes than this.
 const (
 	maxMessage = 32768
 	maxNote    = 1024

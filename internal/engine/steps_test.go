@@ -58,7 +58,7 @@ var _ = Describe("Steps", func() {
 		Consistently(r.Writes).Should(BeEmpty())
 	})
 
-	It("that block stall the object, and are not tried again until something changes", func() {
+	It("that block stall the object, and do not run again until something changes", func() {
 		steps, kind := levers("First")
 		steps[0].set(engine.Block("BadColour", "choose red or blue"), nil)
 		start(widgets(kind, engine.Config[*Widget]{}))
@@ -90,7 +90,7 @@ var _ = Describe("Steps", func() {
 		Entry("uncertain", engine.Uncertain(50*time.Millisecond, "Mute", "no answer"), "True Ready"),
 	)
 
-	It("that are uncertain let the rest go on, and the last word is Ready's", func() {
+	It("that are uncertain let the rest continue, and Ready follows the last", func() {
 		steps, kind := levers("First", "Second", "Third")
 		steps[0].set(engine.Uncertain(time.Hour, "Mute", "no answer"), nil)
 		start(widgets(kind, engine.Config[*Widget]{}))
@@ -105,7 +105,7 @@ var _ = Describe("Steps", func() {
 		}))
 	})
 
-	DescribeTable("that fail are reported and tried again", func(err error, reason, message string) {
+	DescribeTable("that fail are reported and retried", func(err error, reason, message string) {
 		steps, kind := levers("First", "Second")
 		steps[0].set(engine.Outcome{}, err)
 		r := start(widgets(kind, engine.Config[*Widget]{RetryMax: 100 * time.Millisecond}))
@@ -124,16 +124,16 @@ var _ = Describe("Steps", func() {
 		Entry("with any error", errors.New("disk on fire"), "Error", "disk on fire"),
 		Entry("with an explained one", fmt.Errorf("asking: %w", engine.Explain(errors.New("EOF"), "BillingFailed", "no ledger")),
 			"BillingFailed", "no ledger"),
-		Entry("with one of the API server", fmt.Errorf("making it: %w",
+		Entry("with one of the API server", fmt.Errorf("creating it: %w",
 			apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", errors.New("no"))),
-			"Forbidden", `making it: pods "p" is forbidden: no`),
+			"Forbidden", `creating it: pods "p" is forbidden: no`),
 		Entry("with another manager's field", apierrors.NewApplyConflict(
 			[]metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict, Field: ".x"}}, "held by another"),
 			"Conflict", "held by another"),
 		Entry("with an explained conflict", engine.Explain(conflict(), "Busy", "ask again"), "Busy", "ask again"),
 	)
 
-	It("that lose a race are repeated without a word", func() {
+	It("that lose a race are repeated without a report", func() {
 		steps, kind := levers("First")
 		r := start(widgets(kind, engine.Config[*Widget]{}))
 		w := widget()
@@ -150,7 +150,7 @@ var _ = Describe("Steps", func() {
 		Expect(Metric("controller_runtime_reconcile_errors_total", "widget")).To(Equal(failures))
 	})
 
-	It("report texts that are too long as far as the API server takes them", func() {
+	It("report texts that are too long up to the limit of the API server", func() {
 		steps, kind := levers("First")
 		steps[0].set(engine.Block("BadColour", strings.Repeat("ä", 40000)), nil)
 		start(widgets(kind, engine.Config[*Widget]{}))
@@ -182,7 +182,7 @@ var _ = Describe("Steps", func() {
 		Expect(r.Writes()).To(HaveLen(2))
 	})
 
-	It("may tell events of their own", func() {
+	It("may emit events of their own", func() {
 		start(widgets(script[*Widget](func(s engine.Scope[*Widget]) []engine.Step {
 			return []engine.Step{{Condition: "First", Run: func(context.Context) (engine.Outcome, error) {
 				s.Event(corev1.EventTypeNormal, "Sang", "%d%% %s", 100, strings.Repeat("la", 1000))

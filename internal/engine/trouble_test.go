@@ -50,7 +50,7 @@ var _ = Describe("A child in trouble", func() {
 	BeforeEach(func() { w = widget() })
 	composed := func() string { return Message(w, "Composed") }
 
-	It("stops none of the others, which are made in the kind's order", func() {
+	It("stops none of the others, which are applied in the kind's order", func() {
 		foreign := taken(w.Namespace, func(*corev1.ResourceQuota) {})
 		r := start(widgets(composing(role(w.Namespace, "first", "get"), quota(w.Namespace, "q", "pods", "3"),
 			quota(w.Namespace, "r", "pods", "4"), role(w.Namespace, "last", "get")), cfg))
@@ -75,7 +75,7 @@ var _ = Describe("A child in trouble", func() {
 		Expect(Reload(held)).To(Succeed())
 	})
 
-	DescribeTable("that the API server rejects is tried again with growing delays, and the condition says so",
+	DescribeTable("that the API server rejects is retried with growing delays, and the condition says so",
 		func(code int32, reason metav1.StatusReason) {
 			r := &running{}
 			cfg := cfg
@@ -89,11 +89,11 @@ var _ = Describe("A child in trouble", func() {
 			Poke(w)
 			Eventually(Ready(w)).Should(Equal("False " + string(reason)))
 			Expect(composed()).To(And(HavePrefix("applying ResourceQuota "+w.Namespace+"/q: "),
-				HaveSuffix(". It is tried again with growing delays, at least every 1h0m0s")))
+				HaveSuffix(". This is retried with growing delays, at least every 1h0m0s")))
 			Eventually(r.Writing).WithArguments("APPLY").Should(HaveLen(6))
 			Consistently(func() int { return len(r.Writing("APPLY")) }).Should(BeNumerically("<=", 7), "the seventh try is after 1.6 s")
 
-			By("but at least from time to time")
+			By("but at least at an interval")
 			r.stop()
 			cfg.RetryMax = 60 * time.Millisecond
 			r = start(widgets(kind, cfg))
@@ -106,7 +106,7 @@ var _ = Describe("A child in trouble", func() {
 		Entry("as forbidden", int32(http.StatusForbidden), metav1.StatusReasonForbidden),
 	)
 
-	It("that is being deleted and held by a finalizer is changed all the same", func() {
+	It("that is being deleted and held by a finalizer is still changed", func() {
 		kind := composing(role(w.Namespace, "admin", "get"), quota(w.Namespace, "q", "pods", "3"))
 		r := start(widgets(kind, cfg))
 		AwaitReady(w)
@@ -130,7 +130,7 @@ var _ = Describe("A child in trouble", func() {
 		Expect(live(&rbacv1.Role{}, w.Namespace, "admin").UID).NotTo(Equal(held.UID))
 	})
 
-	It("keeps what is not wanted any more of its own type, and of no other", func() {
+	It("keeps children of its own type that are no longer wanted, and of no other", func() {
 		kind := composing(quota(w.Namespace, "old", "pods", "3"), role(w.Namespace, "old", "get"))
 		start(widgets(kind, cfg))
 		AwaitReady(w)
@@ -144,7 +144,7 @@ var _ = Describe("A child in trouble", func() {
 		Eventually(Gone(quotaAt(w.Namespace, "old"))).Should(Succeed())
 	})
 
-	It("is deleted as it was judged, or not at all", func() {
+	It("is deleted unchanged since it was checked, or not at all", func() {
 		kind := composing(quota(w.Namespace, "old", "pods", "3"))
 		r := start(widgets(kind, cfg))
 		AwaitReady(w)

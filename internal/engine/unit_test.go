@@ -70,13 +70,13 @@ func TestFailed(t *testing.T) {
 		err  error
 		want Outcome
 	}{
-		"any error":                 {errors.New("x"), Outcome{state: waiting, reason: "Error", message: "x"}},
-		"the API server's reason":   {fmt.Errorf("making: %w", forbidden), Outcome{state: waiting, reason: "Forbidden", message: "making: " + forbidden.Error()}},
-		"an API error without one":  {&apierrors.StatusError{ErrStatus: metav1.Status{Message: "x"}}, Outcome{state: waiting, reason: "Error", message: "x"}},
-		"an explanation":            {Explain(errors.New("x"), "R", "m"), Outcome{state: waiting, reason: "R", message: "m"}},
-		"a wrapped explanation":     {fmt.Errorf("y: %w", Explain(errors.New("x"), "R", "m")), Outcome{state: waiting, reason: "R", message: "m"}},
-		"an explained reason of it": {Explain(forbidden, "R", "m"), Outcome{state: waiting, reason: "R", message: "m"}},
-		"the outer explanation":     {Explain(Explain(errors.New("x"), "Q", "l"), "R", "m"), Outcome{state: waiting, reason: "R", message: "m"}},
+		"any error":                 {errors.New("x"), Outcome{state: waiting, reason: "Error", message: "x", wrong: true}},
+		"the API server's reason":   {fmt.Errorf("making: %w", forbidden), Outcome{state: waiting, reason: "Forbidden", message: "making: " + forbidden.Error(), wrong: true}},
+		"an API error without one":  {&apierrors.StatusError{ErrStatus: metav1.Status{Message: "x"}}, Outcome{state: waiting, reason: "Error", message: "x", wrong: true}},
+		"an explanation":            {Explain(errors.New("x"), "R", "m"), Outcome{state: waiting, reason: "R", message: "m", wrong: true}},
+		"a wrapped explanation":     {fmt.Errorf("y: %w", Explain(errors.New("x"), "R", "m")), Outcome{state: waiting, reason: "R", message: "m", wrong: true}},
+		"an explained reason of it": {Explain(forbidden, "R", "m"), Outcome{state: waiting, reason: "R", message: "m", wrong: true}},
+		"the outer explanation":     {Explain(Explain(errors.New("x"), "Q", "l"), "R", "m"), Outcome{state: waiting, reason: "R", message: "m", wrong: true}},
 	} {
 		if diff := cmp.Diff(c.want, failed(c.err), cmp.AllowUnexported(Outcome{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -127,6 +127,7 @@ func TestThen(t *testing.T) {
 		"doubt stays":                                {Uncertain(2, "R", "m"), DoneUntil(1), Uncertain(1, "R", "m")},
 		"doubt comes":                                {Done(), Uncertain(2, "R", "m"), Uncertain(2, "R", "m")},
 		"a lack stays":                               {Lacking("R", "m"), Done(), Lacking("R", "m")},
+		"a warning of doubt stays":                   {Uncertain(2, "R", "m").Warning(), Done(), Uncertain(2, "R", "m").Warning()},
 	} {
 		step := Step{"C", func(context.Context) (Outcome, error) { return c.first, nil }}.
 			Then(func(context.Context) (Outcome, error) {
@@ -215,7 +216,7 @@ func TestDifferences(t *testing.T) {
 
 func TestOverruledNamesSomeFieldsOnly(t *testing.T) {
 	got := overruled(identity{reflect.TypeFor[*corev1.Namespace](), client.ObjectKey{Name: "ns"}}, []string{"a", "b", "c", "d", "e", "f", "g"})
-	if !strings.Contains(got.message, "Namespace ns is not as it was sent") || !strings.Contains(got.message, "overrules a, b, c, d, e and 2 more. ") {
+	if !strings.Contains(got.message, "Namespace ns differs from what was sent") || !strings.Contains(got.message, "changes a, b, c, d, e and 2 more. ") {
 		t.Errorf("message %q", got.message)
 	}
 }
@@ -234,7 +235,7 @@ func TestStepsEndBeforeTheRun(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), runTimeout)
 		defer cancel()
 		r := &runner[*thing]{Config: Config[*thing]{}.withDefaults()}
-		s := Scope[*thing]{Obj: &thing{}, Clock: r.Clock, runner: r}
+		s := Scope[*thing]{Obj: &thing{}, Clock: r.Clock, runner: r, wrong: new(bool)}
 		_, err := s.run(ctx, []Step{{"Hanging", func(ctx context.Context) (Outcome, error) {
 			<-ctx.Done()
 			return Outcome{}, ctx.Err()

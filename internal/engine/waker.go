@@ -14,14 +14,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// Waker has objects looked at that no watch wakes up: when something outside the cluster, that a kind
-// asked without holding up a run, has answered.
+// Waker requeues objects that no watch requeues: when a call outside the cluster, which a kind made in the
+// background, was answered.
 type Waker struct{ events chan event.GenericEvent }
 
-// NewWaker makes a Waker for Config.Waker.
+// NewWaker returns a Waker for Config.Waker.
 func NewWaker() *Waker { return &Waker{make(chan event.GenericEvent)} }
 
-// Wake has an object looked at. It waits until the controller has taken note, or ctx ends.
+// Wake requeues an object. It waits until the controller has received it, or ctx ends.
 func (w *Waker) Wake(ctx context.Context, key client.ObjectKey) {
 	o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 	select {
@@ -30,7 +30,7 @@ func (w *Waker) Wake(ctx context.Context, key client.ObjectKey) {
 	}
 }
 
-// listen adds the Waker, if there is one, to what the controller watches.
+// listen adds the Waker, if there is one, to the controller's sources.
 func (w *Waker) listen(b *builder.Builder) *builder.Builder {
 	if w == nil {
 		return b

@@ -15,7 +15,7 @@ import (
 )
 
 var _ = Describe("A Waker", func() {
-	It("has the object run that it names, and no other", func(ctx context.Context) {
+	It("requeues the object that it names, and no other", func(ctx context.Context) {
 		waker := engine.NewWaker()
 		steps, kind := levers("First")
 		start(widgets(kind, engine.Config[*Widget]{Waker: waker}))
@@ -31,7 +31,7 @@ var _ = Describe("A Waker", func() {
 		waker.Wake(ctx, client.ObjectKey{Namespace: w.Namespace, Name: "nobody"})
 	})
 
-	It("waits for nobody longer than its caller does", func(ctx context.Context) {
+	It("waits no longer than its caller does", func(ctx context.Context) {
 		ctx, cancel := context.WithCancel(ctx)
 		cancel()
 		engine.NewWaker().Wake(ctx, client.ObjectKey{Name: "w"})

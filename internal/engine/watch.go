@@ -28,8 +28,8 @@ import (
 	"github.com/acme/platform-operator/internal/names"
 )
 
-// Reference is something that objects of a kind refer to by name. The engine watches it, so that an
-// object that is blocked on it is looked at again when it appears or changes.
+// Reference declares objects that objects of a kind refer to by name. The engine watches them, so that an
+// object that is blocked on one is requeued when it appears or changes.
 type Reference[T Object] struct {
 	// To is an empty object of the type. Secrets and ConfigMaps are watched as metadata only: read the
 	// named ones with Scope.Live.
@@ -40,8 +40,7 @@ type Reference[T Object] struct {
 	As func(client.Object) []client.ObjectKey
 }
 
-// index adds the look-ups that watches and pruning need: children by owner, and objects by what they
-// refer to.
+// index adds the indexes that watches and pruning need: children by owner, and objects by what they refer to.
 func (r *runner[T]) index(mgr ctrl.Manager, prototype T) error {
 	ctx, indexer := context.Background(), mgr.GetFieldIndexer()
 	if err := r.indexOwners(ctx, indexer, prototype); err != nil {
@@ -68,7 +67,8 @@ func referenceIndex(i int) string { return fmt.Sprintf("reference/%d", i) }
 
 const placeIndex = "places"
 
-// indexOwners adds the look-ups of children by the UID of their controller, and of owners by the places of theirs.
+// indexOwners adds the indexes of children by the UID of their controller, and of owners by the places of their
+// children.
 func (r *runner[T]) indexOwners(ctx context.Context, indexer client.FieldIndexer, prototype T) error {
 	if r.Places != nil {
 		places := func(o client.Object) []string { return r.Places(o.(T)) }
@@ -87,7 +87,7 @@ func (r *runner[T]) indexOwners(ctx context.Context, indexer client.FieldIndexer
 	return nil
 }
 
-// controllerOf is the UID of an object's controller. Lists by it name a namespace, too.
+// controllerOf returns the UID of an object's controller. Lists by it name a namespace, too.
 func controllerOf(o client.Object) []string {
 	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
 		return []string{string(ref.UID)}
@@ -98,7 +98,7 @@ func controllerOf(o client.Object) []string {
 // firstRetry is how long a queue waits after a first failure.
 const firstRetry = 50 * time.Millisecond
 
-// controllerOptions are what all controllers have in common. What fails is tried again after twice the time of before, at
+// controllerOptions are the options of all controllers. A failure is retried with twice the delay each time, at
 // most retryMax.
 func controllerOptions(workers int, retryMax time.Duration) controller.Options {
 	return controller.Options{
@@ -136,14 +136,14 @@ func (r *runner[T]) watches(mgr ctrl.Manager, prototype T) (*builder.Builder, er
 	return r.watchMore(mgr, prototype, b)
 }
 
-// mustLook tells whether an object has lost our finalizer, or is being deleted since. That our finalizer was added is no
-// reason to look: we have done it ourselves.
+// mustLook reports whether an object has lost the operator's finalizer, or is now being deleted. The addition
+// of the finalizer is no reason to look: it is the operator's own write.
 func (r *runner[T]) mustLook(e event.UpdateEvent) bool {
 	lost := controllerutil.ContainsFinalizer(e.ObjectOld, r.Finalizer) && !controllerutil.ContainsFinalizer(e.ObjectNew, r.Finalizer)
 	return lost || e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero()
 }
 
-// ownersOf maps a child to those who may own it. A mark leads nowhere that a proof does not lead to as well.
+// ownersOf maps a child to its possible owners. A mark leads only to owners that a proof leads to as well.
 func (r *runner[T]) ownersOf(mgr ctrl.Manager, prototype T) (handler.MapFunc, error) {
 	newList, err := ListOf(mgr.GetScheme(), prototype)
 	if err != nil {
@@ -193,7 +193,7 @@ func (r *runner[T]) referringTo(
 	}, nil
 }
 
-// indexed are the requests for the objects that an index has under a key, and that a function selects.
+// indexed returns the requests for the objects that an index has under a key, and that a function selects.
 func (r *runner[T]) indexed(ctx context.Context, list client.ObjectList, index, key string, selects func(T) bool) []reconcile.Request {
 	if err := r.client.List(ctx, list, client.MatchingFields{index: key},
 		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
@@ -210,7 +210,7 @@ func (r *runner[T]) indexed(ctx context.Context, list client.ObjectList, index, 
 	return out
 }
 
-// ListOf gives the constructor of the list type that belongs to an object's type.
+// ListOf returns the constructor of the list type of an object's type.
 func ListOf(scheme *runtime.Scheme, o client.Object) (func() client.ObjectList, error) {
 	gvk, err := apiutil.GVKForObject(o, scheme)
 	if err != nil {

@@ -100,7 +100,7 @@ func (w *wire) Answer(answer func(*http.Request) *http.Response) {
 	w.answer = answer
 }
 
-// refuse answers the first n requests of a method whose path ends in the given way.
+// refuse fails the first n requests of a method whose path ends in the given way.
 func (w *wire) refuse(n int, method, pathEnd string, code int32, reason metav1.StatusReason) {
 	var mu sync.Mutex
 	w.Answer(func(req *http.Request) *http.Response {

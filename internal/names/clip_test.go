@@ -4,7 +4,9 @@
 package names_test
 
 import (
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/acme/platform-operator/internal/names"
 )
@@ -19,6 +21,19 @@ func TestClip(t *testing.T) {
 	} {
 		if got := names.Clip(tc.text, tc.n); got != tc.want {
 			t.Errorf("%q at %d: %q, want %q", tc.text, tc.n, got, tc.want)
+		}
+	}
+}
+
+func TestNote(t *testing.T) {
+	for _, tc := range []struct {
+		text string
+		want int
+	}{
+		{"", 0}, {strings.Repeat("a", 1024), 1024}, {strings.Repeat("a", 1025), 1024}, {strings.Repeat("ä", 512), 1024}, {"a" + strings.Repeat("ä", 5000), 1024},
+	} {
+		if got := names.Note(tc.text); len(got) != tc.want || !utf8.ValidString(got) {
+			t.Errorf("of %d bytes: %d bytes, want %d", len(tc.text), len(got), tc.want)
 		}
 	}
 }

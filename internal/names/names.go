@@ -1,8 +1,8 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package names holds every name that the operator gives: labels, annotations, field managers, and
-// the names of children. What carries state between runs, or is selected on, is spelled here once.
+// Package names defines every name that the operator uses: labels, annotations, field managers, and the names
+// of children. Names that carry state, or that selectors use, are defined here once.
 package names
 
 import (
@@ -15,33 +15,34 @@ import (
 )
 
 const (
-	// Operator is the operator's name: its Deployment, its field managers and its metrics begin with it.
+	// Operator is the operator's name: the prefix of its Deployment, its field managers and its metrics.
 	Operator = "platform-operator"
 
-	// LabelManagedBy with the value Operator marks every object that the operator makes. It is for people: nothing selects
-	// on it.
+	// LabelManagedBy with the value Operator is on every object that the operator creates. It is for users: no
+	// selector uses it.
 	LabelManagedBy = "app.kubernetes.io/managed-by"
-	// LabelOwnerUID carries the UID of the object that an object was made for. It is for people, and for policies:
-	// whoever may write an object may write its labels, so it proves nothing on what tenants may write.
+	// LabelOwnerUID is the UID of the object's owner. It is for users and for policies. It proves nothing if
+	// tenants may write the object, because they may then write its labels.
 	LabelOwnerUID = "platform.acme.com/owner-uid"
-	// AnnotationOwner names the object that an object was made for, as OwnerMark spells it. It is an annotation
-	// because names may be longer than a label's value. It proves as little as the label.
+	// AnnotationOwner names the object's owner, as OwnerMark spells it. It is an annotation because names may
+	// be longer than a label's value. It proves as little as the label.
 	AnnotationOwner = "platform.acme.com/owner"
-	// AnnotationCut is on what the caches hold of a large object: the rest of it is on the API server alone. It is
-	// never written to the cluster.
+	// AnnotationCut is on a large object of which the caches hold only a part; the rest must be read from the
+	// API server. It is never written to the cluster.
 	AnnotationCut = "platform.acme.com/cut"
-	// AnnotationPaused with the value "true" on one of our objects stops its reconciliation.
+	// AnnotationPaused with the value "true" on an object of the operator's kinds stops its reconciliation.
 	AnnotationPaused = "platform.acme.com/paused"
 	// AnnotationPodSelector on a ConfigMap or a Secret selects the pods to restart when its content changes.
 	AnnotationPodSelector = restartPrefix + "podSelector"
-	// AnnotationLegacyStatus on such an object is what version 0.1.0 recorded.
+	// AnnotationLegacyStatus on such an object is the record of version 0.1.0.
 	AnnotationLegacyStatus = restartPrefix + "status"
-	// AnnotationTemplate stands for the pod template of a workload in the operator's caches. It is written nowhere else.
+	// AnnotationTemplate replaces the pod template of a workload in the operator's caches. It is never written
+	// to the cluster.
 	AnnotationTemplate = restartPrefix + "template"
 )
 
-// OwnerMark is the value of AnnotationOwner on what was made for the owner: KIND/NAME or KIND/NAMESPACE/NAME, the kind
-// in lower case.
+// OwnerMark returns the value of AnnotationOwner for children of the owner: KIND/NAME or KIND/NAMESPACE/NAME,
+// the kind in lower case.
 func OwnerMark(kind string, owner metav1.Object) string {
 	if ns := owner.GetNamespace(); ns != "" {
 		return kind + "/" + ns + "/" + owner.GetName()
@@ -49,7 +50,7 @@ func OwnerMark(kind string, owner metav1.Object) string {
 	return kind + "/" + owner.GetName()
 }
 
-// ParseOwnerMark reads an OwnerMark. What is not one gives empty strings.
+// ParseOwnerMark parses an OwnerMark. It returns empty strings for any other text.
 func ParseOwnerMark(mark string) (kind, namespace, name string) {
 	switch parts := strings.Split(mark, "/"); {
 	case slices.Contains(parts, ""):
@@ -62,25 +63,25 @@ func ParseOwnerMark(mark string) (kind, namespace, name string) {
 	return "", "", ""
 }
 
-// Marked tells whether an object carries the owner's marks: its UID, or its name, so that one that was created again
-// under its old name finds what it left. That proves ownership only where tenants cannot write the marks, as on a
-// Namespace.
+// Marked reports whether an object carries the owner's marks: its UID, or its name, so that an owner that was
+// created again under its old name finds its former children. That proves ownership only if tenants cannot
+// write the marks, as on a Namespace.
 func Marked(o metav1.Object, kind string, owner metav1.Object) bool {
 	uid := string(owner.GetUID())
 	return uid != "" && o.GetLabels()[LabelOwnerUID] == uid || o.GetAnnotations()[AnnotationOwner] == OwnerMark(kind, owner)
 }
 
-// FieldManager is the server-side apply field manager of a kind, given in lower case.
+// FieldManager returns the server-side apply field manager of a kind, given in lower case.
 func FieldManager(kind string) string { return Operator + "-" + kind }
 
-// IsFieldManager tells whether a field manager is one of the operator's.
+// IsFieldManager reports whether a field manager is one of the operator's.
 func IsFieldManager(manager string) bool { return strings.HasPrefix(manager, Operator+"-") }
 
 // restartPrefix is the prefix of all annotations about restarts.
 const restartPrefix = "autoreboot.acme.com/"
 
-// RestartMark is the annotation on a pod template that tells for which content the named object, of a
-// kind in lower case, has restarted it. Different objects never share one.
+// RestartMark returns the annotation on pod templates for restarts by the named object, of a kind in lower
+// case. Different objects never share one.
 func RestartMark(kind, name string) string {
 	full := kind + "." + name
 	if len(full) > maxLabel {
@@ -97,9 +98,9 @@ const maxLabel = 63
 // maxJob is the longest name of an Indexed Job of up to ten pods: their host names add a "-" and a digit.
 const maxJob = maxLabel - 2
 
-// Child is the name of an object made for the named owner: "<owner>-<suffix>", or just the owner's
-// name when the suffix is empty. A name longer than 63 characters is cut and ends in a hash of the
-// whole, so that different owners never share one.
+// Child returns the name of an object that is created for the named owner: "<owner>-<suffix>", or the owner's
+// name if the suffix is empty. A name longer than 63 characters is cut and ends in a hash of the whole, so that
+// different owners never share one.
 func Child(owner, suffix string) string {
 	full := owner
 	if suffix != "" {
@@ -111,9 +112,9 @@ func Child(owner, suffix string) string {
 	return cut(full, owner+"\x00"+suffix, maxLabel)
 }
 
-// Job is the name of one of many Jobs of the named owner: "<owner>-<suffix>". Only the owner's part is cut and
-// hashed, to what leaves room for the host names of its pods: the suffix tells what the Job is for. Suffixes of
-// one length give different owners different names.
+// Job returns the name of one of many Jobs of the named owner: "<owner>-<suffix>". Only the owner's part is cut
+// and hashed, to leave room for the host names of the pods: the suffix identifies the run. With suffixes of the
+// same length, different owners get different names.
 func Job(owner, suffix string) string {
 	room := maxJob - 1 - len(suffix)
 	if len(owner) > room || strings.Contains(owner, ".") {

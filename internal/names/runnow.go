@@ -9,14 +9,14 @@ import (
 	"fmt"
 )
 
-// AnnotationRunNow on a CronTab asks for a run by hand: its value names the request. It is on that run's Job and
-// pods, too.
+// AnnotationRunNow on a CronTab requests a run by hand: its value names the request. It is on that run's Job
+// and pods, too.
 const AnnotationRunNow = "batch.acme.com/run-now"
 
 // maxRequest is the longest value of the annotation that is recorded unchanged.
 const maxRequest = 128
 
-// Request is how the value of the annotation is recorded: one that is too long is shortened.
+// Request returns the value of the annotation as it is recorded: one that is too long is shortened.
 func Request(value string) string {
 	if len(value) <= maxRequest {
 		return value

@@ -21,8 +21,9 @@ import (
 	"github.com/acme/platform-operator/internal/engine"
 )
 
-// cacheOptions keep memory from growing with what is in the cluster, and with what tenants put there: marks say nothing
-// about what is held. Of foreign objects no more is held than what finds them, and nothing that is large is held whole.
+// cacheOptions limits what the caches hold, so that memory does not grow with foreign objects or with what
+// tenants write into objects. Of foreign objects only the keys and references that find them are held, and no
+// large object is held whole. What is held does not depend on owner marks, which tenants can write.
 func cacheOptions(kinds []Kind) cache.Options {
 	types := map[reflect.Type]*heldType{}
 	for _, t := range []*heldType{
@@ -55,8 +56,8 @@ func cacheOptions(kinds []Kind) cache.Options {
 	return options
 }
 
-// expected are the types without which the operator is not ready: its kinds, what they read, and
-// what the caches have rules for.
+// expected returns the types without which the operator is not ready: its kinds, the types that they read, and
+// the types that the caches have rules for.
 func expected(kinds []Kind, caches cache.Options) []client.Object {
 	out := slices.Collect(maps.Keys(caches.ByObject))
 	for _, k := range kinds {
@@ -65,7 +66,7 @@ func expected(kinds []Kind, caches cache.Options) []client.Object {
 	return out
 }
 
-// groupOf is the API group of one of the operator's kinds.
+// groupOf returns the API group of one of the operator's kinds.
 func groupOf(o client.Object) string {
 	gvks, _, err := Scheme().ObjectKinds(o)
 	if err != nil {
@@ -74,13 +75,14 @@ func groupOf(o client.Object) string {
 	return gvks[0].Group
 }
 
-// heldType says what the cache holds of a type.
+// heldType defines what the cache holds of a type.
 type heldType struct {
 	of client.Object
-	// names are those of all children of the type; controlled says that there are children of any name.
+	// names are the names of all children of the type; controlled is true if children may have any name.
 	names      []string
 	controlled bool
-	// foreign takes from an object that is nobody's child what nobody reads, and child from one that is; nil takes nothing.
+	// foreign removes from an object that is nobody's child what is never read, and child does so from a child;
+	// nil removes nothing.
 	foreign, child func(client.Object) client.Object
 }
 
@@ -89,7 +91,7 @@ func (t *heldType) add(h engine.Held) {
 	t.controlled = t.controlled || len(h.Names) == 0
 }
 
-// options have the API server send no other objects where all children have one name.
+// options makes the API server send no other objects if all children have one name.
 func (t *heldType) options(groups map[string]bool) cache.ByObject {
 	o := cache.ByObject{Transform: hold(func(o client.Object) client.Object { return t.prune(o, groups) })}
 	if len(t.names) == 1 && !t.controlled {
@@ -98,7 +100,7 @@ func (t *heldType) options(groups map[string]bool) cache.ByObject {
 	return o
 }
 
-// prune keeps children as they are, unless they are large.
+// prune keeps children whole, unless they are large.
 func (t *heldType) prune(o client.Object, groups map[string]bool) client.Object {
 	own := slices.Contains(t.names, o.GetName()) || t.controlled && controlledBy(o, groups)
 	if !own {
@@ -115,8 +117,8 @@ func (t *heldType) prune(o client.Object, groups map[string]bool) client.Object 
 	return o
 }
 
-// controlledBy tells whether the controller of an object is of one of the groups. Anybody can write that: it decides
-// how much is held of an object, never whether the operator acts on it.
+// controlledBy reports whether the controller of an object is of one of the groups. Tenants can write that,
+// too: it decides how much of an object is held, never whether the operator acts on it.
 func controlledBy(o client.Object, groups map[string]bool) bool {
 	owner := metav1.GetControllerOfNoCopy(o)
 	if owner == nil {

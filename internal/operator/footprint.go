@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// fits tells whether what a value refers to takes at most so many bytes of memory.
+// fits reports whether the memory that a value refers to is at most so many bytes.
 func fits(value any, bytes int) bool {
 	m := meter{left: bytes}
 	m.measure(reflect.ValueOf(value))
 	return m.left >= 0
 }
 
-// meter measures values until it has had enough.
+// meter measures values up to a limit.
 type meter struct{ left int }
 
-// perEntry is about what a map needs for an entry beside its key and its value.
+// perEntry is the approximate memory of a map's entry besides its key and its value.
 const perEntry = 16
 
-var timeType = reflect.TypeFor[time.Time]() // it refers to a time zone that all share
+var timeType = reflect.TypeFor[time.Time]() // it refers to a time zone that all values share
 
-// measure counts what a value refers to, not the value itself.
+// measure counts the memory that a value refers to, without the value itself.
 func (m *meter) measure(v reflect.Value) {
 	if m.left < 0 {
 		return

@@ -13,14 +13,17 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	batchv1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	"github.com/acme/platform-operator/internal/testenv/kindtest"
 )
 
 // logged is what all operators of this package log.
@@ -44,7 +47,7 @@ func (d *diary) forget() {
 	d.text.Reset()
 }
 
-// has tells whether one line of the log has all the parts.
+// has reports whether one line of the log has all the parts.
 func (d *diary) has(parts ...string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -82,8 +85,8 @@ func TestAKindThatCannotBeListedHarmsNoOther(t *testing.T) {
 	w.eventually("it may not list CronTabs", func() bool { return list() != nil })
 
 	address := w.freeAddress()
-	file := testenv.ConfigFile(t, "apiVersion: config.acme.com/v1alpha1\nkind: PlatformOperatorConfig\nmanager: {cacheSyncTimeout: 1s}\n")
-	testenv.StartOperator(t, w.plane, func(o *operator.Options) { o.ProbeAddress, o.ConfigFile = address, file })
+	file := kindtest.ConfigFile(t, "apiVersion: config.acme.com/v1alpha1\nkind: PlatformOperatorConfig\nmanager: {cacheSyncTimeout: 1s}\n")
+	kindtest.Start(t, w.plane, func(o *operator.Options) { o.ProbeAddress, o.ConfigFile = address, file })
 	n := team("other-kind")
 	w.must(w.admin.Create(t.Context(), n))
 	w.eventually("another kind is served", func() bool { return w.ready(n) == "True Ready" })
@@ -115,6 +118,46 @@ func TestAKindThatCannotBeListedHarmsNoOther(t *testing.T) {
 		return meta.IsStatusConditionTrue(c.Status.Conditions, "Ready")
 	})
 	w.eventually("all is ready", func() bool { code, _ := w.get("http://"+address+"/readyz", ""); return code == http.StatusOK })
+}
+
+// TestKindsWithoutDefinitionsHarmNoOther starts the operator while the definitions of all kinds but one are gone.
+func TestKindsWithoutDefinitionsHarmNoOther(t *testing.T) {
+	w := newWorld(t)
+	crds := envtest.CRDInstallOptions{Paths: []string{testenv.RepoFile("config", "crd", "bases")}}
+	w.must(envtest.UninstallCRDs(w.plane.Config, crds))
+	w.eventually("the definitions are gone", func() bool {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinitionList"))
+		w.must(w.admin.List(t.Context(), list))
+		return len(list.Items) == 0
+	})
+	_, err := envtest.InstallCRDs(w.plane.Config, envtest.CRDInstallOptions{Paths: []string{
+		testenv.RepoFile("config", "crd", "bases", "batch.acme.com_crontabs.yaml"),
+	}})
+	w.must(err)
+
+	address := w.freeAddress()
+	kindtest.Start(t, w.plane, func(o *operator.Options) { o.ProbeAddress = address })
+	served := func(name string) {
+		c := &batchv1alpha1.CronTab{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: batchv1alpha1.CronTabSpec{Image: "a"}}
+		w.must(w.admin.Create(t.Context(), c))
+		w.eventually("the kind that has one is served", func() bool {
+			w.must(w.admin.Get(t.Context(), client.ObjectKeyFromObject(c), c))
+			return meta.IsStatusConditionTrue(c.Status.Conditions, "Ready")
+		})
+	}
+	served("meanwhile")
+	if code, text := w.get("http://"+address+"/readyz/kinds", ""); code != http.StatusInternalServerError ||
+		!strings.Contains(text, "the cache of AcmeNamespace.tenancy.acme.com is not filled") {
+		t.Errorf("kinds: %d %s", code, text)
+	}
+
+	_, err = envtest.InstallCRDs(w.plane.Config, crds)
+	w.must(err)
+	w.eventually("all is ready without a restart", func() bool { code, _ := w.get("http://"+address+"/readyz", ""); return code == http.StatusOK })
+	n := team("defined-late")
+	w.must(w.admin.Create(t.Context(), n))
+	w.eventually("the others are served", func() bool { return w.ready(n) == "True Ready" })
 }
 
 // probePath is what the kubelet asks whether a replica is ready.

@@ -15,7 +15,7 @@ import (
 func TestJudge(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	ago := func(d time.Duration) flight { return flight{now.Add(-d), "it is half-way"} }
-	idle := verdict{metav1.ConditionTrue, reasonIdle, "nothing critical is in flight"}
+	idle := verdict{metav1.ConditionTrue, reasonIdle, "nothing critical is in progress"}
 	held := func(message string) verdict { return verdict{metav1.ConditionFalse, reasonCritical, message} }
 	b, c := flightKey{"AcmeNamespace", "", "b"}, flightKey{"Database", "shop", "c"}
 	for _, test := range []struct {

@@ -30,18 +30,19 @@ import (
 type Kind struct {
 	// Object is an empty object of the kind.
 	Object engine.Object
-	// Conditions are the conditions that its steps own, in their order.
+	// Conditions are the conditions of its steps, in their order.
 	Conditions []string
-	// Holds says what of the types of its children it compares with, which the caches must have whole.
+	// Holds are the types of its children and what it compares of them; the caches must hold that whole.
 	Holds []engine.Held
-	// Reads are the types that it reads besides: without them in its caches it is not ready.
+	// Reads are the other types that it reads; without them in the caches the operator is not ready.
 	Reads []client.Object
 	// Register adds its controller to the manager.
 	Register func(ctrl.Manager, Deps) error
-	// Webhook adds its webhooks to the manager; nil when the schema says all.
+	// Webhook adds its webhooks to the manager; nil when the schema checks everything.
 	Webhook func(ctrl.Manager, Deps) error
-	// Critical tells why, and since when, the operator should not be replaced because of an object; an empty reason when it
-	// may be. Nil when nothing of the kind is ever critical. OLM is told, and waits some minutes at most.
+	// Critical returns why, and since when, the operator should not be replaced because of an object; an empty
+	// reason when it may be. Nil if no object of the kind is ever critical. It is reported to OLM, and delays
+	// an upgrade by some minutes at most.
 	Critical func(engine.Object) (since time.Time, why string)
 }
 
@@ -138,7 +139,7 @@ var schemes = []func(*runtime.Scheme) error{
 	autorebootv1alpha1.AddToScheme, batchv1alpha1.AddToScheme, tenancyv1alpha1.AddToScheme, workloadsv1alpha1.AddToScheme,
 }
 
-// protectedNames are the patterns that the configuration adds, and the operator's own namespace.
+// protectedNames returns the patterns of the configuration, and the operator's own namespace.
 func (d Deps) protectedNames() []string {
 	return append([]string{d.Namespace}, d.Config.AcmeNamespace.ProtectedNames...)
 }

@@ -24,14 +24,14 @@ import (
 	"github.com/acme/platform-operator/internal/tolerant"
 )
 
-// leaseName is the Lease that replicas elect their leader by. It is frozen: replicas of two versions
-// meet during an upgrade.
+// leaseName is the Lease for leader election. It never changes, because replicas of two versions compete for it
+// during an upgrade.
 const leaseName = "platform-operator.acme.com"
 
-// What leader election and the metrics endpoint need stands in roles of their own under config/rbac.
+// The permissions for leader election and the metrics endpoint are in separate roles under config/rbac.
 // +kubebuilder:rbac:groups="",namespace=system,resources=configmaps;secrets,verbs=get
 
-// Scheme knows every type that the operator works with.
+// Scheme returns a scheme with every type that the operator uses.
 func Scheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(s))
@@ -41,7 +41,7 @@ func Scheme() *runtime.Scheme {
 	return s
 }
 
-// NewManager makes a manager with all kinds registered, ready to be started.
+// NewManager returns a manager with all kinds registered, ready to be started.
 func NewManager(restConfig *rest.Config, c *configv1alpha1.PlatformOperatorConfig, o Options) (ctrl.Manager, error) {
 	restConfig = rest.CopyConfig(restConfig)
 	restConfig.QPS, restConfig.Burst = -1, int(c.Manager.Client.Burst)
@@ -53,7 +53,7 @@ func NewManager(restConfig *rest.Config, c *configv1alpha1.PlatformOperatorConfi
 	held := &holding{}
 	mgr, err := ctrl.NewManager(restConfig, managerOptions(c, o, held))
 	if err != nil {
-		return nil, fmt.Errorf("making the manager: %w", err)
+		return nil, fmt.Errorf("creating the manager: %w", err)
 	}
 	held.recorder = mgr.GetEventRecorder(names.Operator)
 	d := Deps{Options: o, Config: c, Restarts: &restart.Peers{}}
@@ -89,7 +89,7 @@ func managerOptions(c *configv1alpha1.PlatformOperatorConfig, o Options, held *h
 		LeaderElection:          o.LeaderElect,
 		LeaderElectionID:        leaseName,
 		LeaderElectionNamespace: o.Namespace,
-		// A replica that stops hands over at once; nothing runs after the manager has stopped.
+		// A replica that stops releases the lease at once; nothing runs after the manager has stopped.
 		LeaderElectionReleaseOnCancel: true,
 		LeaseDuration:                 &le.LeaseDuration.Duration,
 		RenewDeadline:                 &le.RenewDeadline.Duration,
@@ -103,11 +103,11 @@ func managerOptions(c *configv1alpha1.PlatformOperatorConfig, o Options, held *h
 		Cache:     caches,
 		NewCache:  held.newCache(expected(Kinds, caches), c.Manager.CacheSyncTimeout.Duration),
 		Controller: config.Controller{
-			// A kind waits for its own cache, however long that takes, and ends nothing.
+			// A kind waits for its own cache, however long that takes, and does not end the manager.
 			CacheSyncTimeout: forever,
-			// The caches of a replica that waits to lead are warm, so that it takes over in no time.
+			// A replica that waits to lead keeps its caches warm, so that it starts to reconcile at once.
 			EnableWarmup: &yes,
-			// A change of the configuration starts the same controllers again in this process.
+			// A change of the configuration starts controllers of the same names again in this process.
 			SkipNameValidation: &yes,
 		},
 	}

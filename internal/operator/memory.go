@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// MemoryLimits are where the kernel tells a container how much memory it may have, with version 2 and with version 1 of
-// control groups.
+// MemoryLimits are the files with the memory limit of the container, of version 2 and version 1 of control
+// groups.
 var MemoryLimits = []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}
 
-// TuneMemory has the garbage collector run early, and all the more often the nearer the container's limit comes, which
-// is in the first of the files that can be read. GOGC and GOMEMLIMIT override it. Why: docs/adr/0011-memory.md.
+// TuneMemory makes the garbage collector run early, and more often close to the container's limit, which it
+// reads from the first readable file. GOGC and GOMEMLIMIT override it. Why: docs/adr/0011-memory.md.
 func TuneMemory(limits []string) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(50)
@@ -26,8 +26,9 @@ func TuneMemory(limits []string) {
 	}
 }
 
-// softLimit is seven tenths of the container's limit, and zero when there is none. The rest is for what the runtime does
-// not count, the pages of the program above all, and for what comes between two collections.
+// softLimit returns seven tenths of the container's limit, and zero if there is none. The rest is for memory
+// that the runtime does not count, mainly the pages of the program, and for allocations between two
+// collections.
 func softLimit(files []string) int64 {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -35,7 +36,7 @@ func softLimit(files []string) int64 {
 			continue
 		}
 		limit, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
-		if err != nil || limit > math.MaxInt64/2 { // "max", or nearly all that a number can be
+		if err != nil || limit > math.MaxInt64/2 { // "max", or nearly the largest number
 			return 0
 		}
 		return limit / 10 * 7

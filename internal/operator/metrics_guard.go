@@ -19,11 +19,10 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
-// metricsGuard lets those read metrics whom the API server knows by their bearer token and allows to.
-// It asks anew at every reading: two small requests for each scrape.
+// metricsGuard authorizes scrapes by TokenReview and SubjectAccessReview: two small requests for each scrape.
 //
-// controller-runtime's filters.WithAuthenticationAndAuthorization does the same by way of
-// k8s.io/apiserver, at the price that docs/adr/0011-memory.md tells.
+// controller-runtime's filters.WithAuthenticationAndAuthorization does the same with k8s.io/apiserver, at a
+// price in memory: see docs/adr/0011-memory.md.
 type metricsGuard struct {
 	users  authenticationclient.TokenReviewsGetter
 	access authorizationclient.SubjectAccessReviewsGetter
@@ -44,7 +43,7 @@ func guardMetrics(config *rest.Config, httpClient *http.Client) (metricsserver.F
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			status, err := g.judge(req)
 			if err != nil {
-				log.Error(err, "Cannot tell whether metrics may be read")
+				log.Error(err, "Cannot authorize a scrape of metrics")
 			}
 			if status != http.StatusOK {
 				http.Error(w, http.StatusText(status), status)
@@ -55,7 +54,7 @@ func guardMetrics(config *rest.Config, httpClient *http.Client) (metricsserver.F
 	}, nil
 }
 
-// judge is the HTTP status that a reader gets.
+// judge returns the HTTP status of a request.
 func (g metricsGuard) judge(req *http.Request) (int, error) {
 	token, ok := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")
 	if !ok || token == "" {

@@ -24,7 +24,7 @@ func TestMetricsGuard(t *testing.T) {
 		case strings.HasSuffix(req.URL.Path, "/tokenreviews"):
 			review := &authenticationv1.TokenReview{}
 			_ = json.NewDecoder(req.Body).Decode(review)
-			// The API server gives the user of a token that it refuses, too, when it can read it.
+			// The API server also returns the user of a token that it rejects, if it can parse it.
 			review.Status.User.Username = strings.TrimSuffix(review.Spec.Token, "-expired")
 			review.Status.Authenticated = review.Spec.Token == "sam" || review.Spec.Token == "max"
 			answer = review
@@ -54,11 +54,11 @@ func TestMetricsGuard(t *testing.T) {
 		{"no token", "", "/metrics", http.StatusUnauthorized},
 		{"an empty token", "Bearer ", "/metrics", http.StatusUnauthorized},
 		{"another scheme", "Basic sam", "/metrics", http.StatusUnauthorized},
-		{"nobody's token", "Bearer ghost", "/metrics", http.StatusUnauthorized},
+		{"an invalid token", "Bearer ghost", "/metrics", http.StatusUnauthorized},
 		{"a token that counts no more", "Bearer sam-expired", "/metrics", http.StatusUnauthorized},
-		{"somebody who may not", "Bearer max", "/metrics", http.StatusForbidden},
+		{"a user without the right", "Bearer max", "/metrics", http.StatusForbidden},
 		{"another path", "Bearer sam", "/debug", http.StatusForbidden},
-		{"somebody who may", "Bearer sam", "/metrics", http.StatusOK},
+		{"a user with the right", "Bearer sam", "/metrics", http.StatusOK},
 	} {
 		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, tc.path, nil)
 		if tc.authorization != "" {

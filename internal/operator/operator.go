@@ -1,8 +1,8 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package operator wires the operator together: the configuration, the ports to the outside, the
-// manager, and the table of kinds. Nothing else knows the whole of it.
+// Package operator wires the operator together: the configuration, the ports to the outside, the manager, and
+// the table of kinds. It is the only package that uses all of them.
 package operator
 
 import (
@@ -27,9 +27,9 @@ import (
 	"github.com/acme/platform-operator/internal/restart"
 )
 
-// Options is what the command line says.
+// Options are the settings of the command line.
 type Options struct {
-	// Version is the operator's own, such as v0.1.0; "unknown" of one that was built by hand.
+	// Version is the operator's own, such as v0.1.0; "unknown" if it was built by hand.
 	Version string
 	// ConfigFile is the configuration file. Empty: the ConfigMap platform-operator-config in Namespace.
 	ConfigFile string
@@ -37,29 +37,29 @@ type Options struct {
 	Namespace string
 	// MetricsAddress is where metrics are served; "0" serves none.
 	MetricsAddress string
-	// MetricsSecure serves metrics over TLS to those that the API server authorizes.
+	// MetricsSecure serves metrics over TLS and authorizes scrapes.
 	MetricsSecure bool
-	// ProbeAddress is where liveness and readiness are answered; "0" answers none.
+	// ProbeAddress is where the liveness and readiness probes are served; "0" serves none.
 	ProbeAddress string
 	// WebhookHost and WebhookPort are where webhooks are served; a negative port serves none.
 	WebhookHost string
 	WebhookPort int
 	// WebhookCertDir holds tls.crt and tls.key. They are read again when they change.
 	WebhookCertDir string
-	// LeaderElect makes sure that only one of several replicas reconciles.
+	// LeaderElect makes only one of several replicas reconcile.
 	LeaderElect bool
 
-	// Clock, NewClient, Directory, Ledger, Values and Upgradeable replace what is built by default. They are for tests.
+	// Clock, NewClient, Directory, Ledger, Values and Upgradeable replace the defaults in tests.
 	Clock     clock.PassiveClock
 	NewClient client.NewClientFunc
 	Directory identity.Directory
 	Ledger    billing.Ledger
 	Values    sqldb.Reader
-	// Upgradeable is the condition that OLM asks before it replaces the operator.
+	// Upgradeable is the condition that OLM reads before it replaces the operator.
 	Upgradeable conditions.Condition
 }
 
-// Deps is what the kinds are made from.
+// Deps are the dependencies of the kinds.
 type Deps struct {
 	Options
 	// Config is the configuration in effect.
@@ -68,13 +68,13 @@ type Deps struct {
 	Restarts *restart.Peers
 }
 
-// Run runs the operator until ctx ends. A valid change of the configuration ends the manager gracefully
-// and starts another one; an invalid one is reported and changes nothing. A configuration that is
-// invalid at the start is an error.
+// Run runs the operator until ctx ends. A valid change of the configuration stops the manager gracefully and
+// starts another one; an invalid one is reported and has no effect. An invalid configuration at the start is an
+// error.
 func Run(ctx context.Context, restConfig *rest.Config, o Options) error {
 	reader, err := client.New(restConfig, client.Options{Scheme: Scheme()})
 	if err != nil {
-		return fmt.Errorf("making a client: %w", err)
+		return fmt.Errorf("creating a client: %w", err)
 	}
 	source, err := settings.Load(ctx, reader, o.ConfigFile, o.Namespace)
 	if err != nil {
@@ -93,7 +93,7 @@ func Run(ctx context.Context, restConfig *rest.Config, o Options) error {
 	return nil
 }
 
-// runOnce runs one manager and returns the configuration to go on with, nil when ctx has ended.
+// runOnce runs one manager and returns the configuration to continue with, nil when ctx has ended.
 func runOnce(ctx context.Context, restConfig *rest.Config, o Options, source *settings.Source, counters *settings.Metrics) (*settings.Source, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -119,11 +119,11 @@ func runOnce(ctx context.Context, restConfig *rest.Config, o Options, source *se
 	return next, nil
 }
 
-// leaderDelay is more than a replica that does not lead takes to restart.
+// leaderDelay is longer than a replica that does not lead takes to restart.
 const leaderDelay = 10 * time.Second
 
-// restartDelay is how long a replica waits before it takes up a changed configuration. The one that
-// leads comes last, so that there is always one that answers webhooks.
+// restartDelay returns how long a replica waits before it restarts with a changed configuration. The leader is
+// the last, so that one replica always answers webhooks.
 func restartDelay(o Options, elected <-chan struct{}) time.Duration {
 	select {
 	case <-elected:

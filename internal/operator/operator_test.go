@@ -35,6 +35,7 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	"github.com/acme/platform-operator/internal/testenv/kindtest"
 )
 
 func TestSchemeKnowsEveryKind(t *testing.T) {
@@ -120,7 +121,7 @@ func (w *world) ready(n *v1alpha1.AcmeNamespace) string {
 	return "none"
 }
 
-// freeAddress is one that nobody listens on.
+// freeAddress is one without a listener.
 func (w *world) freeAddress() string {
 	w.Helper()
 	l, err := new(net.ListenConfig).Listen(w.Context(), "tcp", "127.0.0.1:0")
@@ -172,7 +173,7 @@ func TestRun(t *testing.T) {
 
 	t.Run("it does not start with an invalid file, and says which field is wrong", func(t *testing.T) {
 		bad := o
-		bad.ConfigFile = testenv.ConfigFile(t, "apiVersion: config.acme.com/v1alpha1\nkind: PlatformOperatorConfig\nacmeNamespace: {protectednames: [x]}\n")
+		bad.ConfigFile = kindtest.ConfigFile(t, "apiVersion: config.acme.com/v1alpha1\nkind: PlatformOperatorConfig\nacmeNamespace: {protectednames: [x]}\n")
 		wantError(t, operator.Run(t.Context(), w.user, bad), "reading the configuration from file "+bad.ConfigFile, "acmeNamespace.protectednames")
 		bad.ConfigFile = "/nowhere/config.yaml"
 		wantError(t, operator.Run(t.Context(), w.user, bad), "/nowhere/config.yaml")
@@ -262,7 +263,7 @@ func rejects(t *testing.T, w *world) {
 	})
 	n := team("during")
 	w.must(w.admin.Create(t.Context(), n))
-	w.eventually("it goes on as before", func() bool { return w.ready(n) == "True Ready" })
+	w.eventually("it continues as before", func() bool { return w.ready(n) == "True Ready" })
 	w.must(w.admin.Delete(t.Context(), cm))
 }
 
@@ -354,7 +355,7 @@ func (w world) in(t *testing.T) *world {
 func TestNewManagerServesWebhooksOnlyWithAPort(t *testing.T) {
 	w := newWorld(t)
 	probe := w.freeAddress()
-	op := testenv.StartOperator(t, w.plane, func(o *operator.Options) { o.WebhookPort, o.ProbeAddress = 0, probe })
+	op := kindtest.Start(t, w.plane, func(o *operator.Options) { o.WebhookPort, o.ProbeAddress = 0, probe })
 	_, text := w.get("http://"+probe+"/readyz?verbose", "")
 	if !strings.Contains(text, "[+]webhooks ok") {
 		t.Errorf("readyz: %s", text)

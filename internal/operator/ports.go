@@ -27,7 +27,7 @@ import (
 	"github.com/acme/platform-operator/internal/external/sqldb/postgres"
 )
 
-// connect makes the ports to the outside that the configuration asks for, unless a test gave them.
+// connect creates the ports to the outside that are configured, unless a test replaces them.
 func (d *Deps) connect(live client.Reader, apiServer string) {
 	own := ownNamespace{live, d.Namespace}
 	c := d.Config.AcmeNamespace
@@ -42,8 +42,8 @@ func (d *Deps) connect(live client.Reader, apiServer string) {
 	}
 }
 
-// ownNamespace reads the Secrets and ConfigMaps that the configuration names. They are read when they
-// are needed, so that a rotated password or a changed certificate authority is taken up.
+// ownNamespace reads the Secrets and ConfigMaps that the configuration names. It reads them when they are
+// needed, so that a rotated password or a changed certificate authority takes effect.
 type ownNamespace struct {
 	live      client.Reader
 	namespace string
@@ -61,7 +61,7 @@ func (n ownNamespace) secret(ctx context.Context, name, key string) (string, err
 	return string(value), nil
 }
 
-// authorities are the certificate authorities to trust; none means those of the system.
+// authorities returns the certificate authorities to trust; empty means those of the system.
 func (n ownNamespace) authorities(ctx context.Context, ref *configv1alpha1.ConfigMapKeyReference) (string, error) {
 	if ref == nil {
 		return "", nil
@@ -84,7 +84,7 @@ func (n ownNamespace) token(ref *configv1alpha1.SecretKeyReference) func(context
 	return func(ctx context.Context) (string, error) { return n.secret(ctx, ref.Name, ref.Key) }
 }
 
-// adapter is made when it is first needed, and anew when the certificate authorities have changed.
+// adapter is created when it is first needed, and again when the certificate authorities have changed.
 type adapter[P any] struct {
 	own  ownNamespace
 	ca   *configv1alpha1.ConfigMapKeyReference
@@ -135,7 +135,7 @@ func (l *lazyLedger) Released(ctx context.Context, r billing.Release) error {
 	return ledger.Released(ctx, r)
 }
 
-// directory is the identity provider of the configuration, nil when there is none.
+// directory returns the configured identity provider, nil when there is none.
 func (n ownNamespace) directory(c configv1alpha1.IdentityConfig, now clock.PassiveClock) identity.Directory {
 	lazy := &lazyDirectory{adapter[identity.Directory]{own: n}}
 	switch c.Type {
@@ -178,7 +178,7 @@ func (n ownNamespace) ldap(c configv1alpha1.IdentityConfig, pem []byte) (identit
 	return ldap.New(o)
 }
 
-// ledger is the billing of the configuration, nil when there is none.
+// ledger returns the configured billing, nil when there is none.
 func (n ownNamespace) ledger(c configv1alpha1.BillingConfig) billing.Ledger {
 	if c.Type != configv1alpha1.BillingCloudEvents {
 		return nil
@@ -194,8 +194,8 @@ func (n ownNamespace) ledger(c configv1alpha1.BillingConfig) billing.Ledger {
 	return lazy
 }
 
-// databases reads values from databases. The API server is none: its address is refused, as are those that the
-// configuration does not allow, and those that the NetworkPolicies of a policy's namespace do not let its pods reach.
+// databases returns a reader of values in databases. It cannot connect to the API server, to addresses that the
+// configuration denies, or to those that the NetworkPolicies of a policy's namespace deny to its pods.
 func databases(c configv1alpha1.RebootPolicyConfig, live client.Reader, apiServer string) sqldb.Reader {
 	dialer := &sqldb.Dialer{Allow: c.Allowed(), Deny: c.Denied(), Reach: rebootpolicy.Reach{Live: live}.Allowed}
 	if u, err := url.Parse(apiServer); err == nil {

@@ -55,7 +55,7 @@ func (s *store) Get(_ context.Context, key client.ObjectKey, o client.Object, _ 
 		o.Data = data
 		return found(ok, "configmaps", key.Name)
 	default:
-		return fmt.Errorf("nobody should read a %T", o)
+		return fmt.Errorf("a %T must not be read", o)
 	}
 }
 
@@ -71,7 +71,7 @@ func (*store) List(context.Context, client.ObjectList, ...client.ListOption) err
 	return errors.New("nobody should list")
 }
 
-// connected makes the ports that a configuration asks for.
+// connected creates the configured ports.
 func connected(t *testing.T, s *store, acmeNamespace string) Deps {
 	t.Helper()
 	c, err := settings.Parse([]byte("apiVersion: config.acme.com/v1alpha1\nkind: PlatformOperatorConfig\nacmeNamespace: " + acmeNamespace))
@@ -272,7 +272,7 @@ func TestBillingByConfiguration(t *testing.T) {
 		"caConfigMap: {name: billing-ca}}}}", server.URL))
 	release := billing.Release{ID: "uid", Namespace: "app", At: metav1.NewTime(time.Unix(0, 0)).Time}
 	if err := d.Ledger.Released(t.Context(), release); err == nil || len(got) != 0 {
-		t.Errorf("told somebody who is not trusted: %v", got)
+		t.Errorf("reported to an untrusted server: %v", got)
 	}
 	s.configMaps["billing-ca"]["ca.crt"] = pemOf(server)
 	if err := d.Ledger.Released(t.Context(), release); err != nil {
@@ -324,7 +324,7 @@ func TestDatabasesByConfiguration(t *testing.T) {
 		"203.0.113.8":  sqldb.Forbidden,   // denied
 		"198.51.100.7": sqldb.Forbidden,   // the API server
 		"169.254.1.1":  sqldb.Forbidden,   // reserved
-		"203.0.113.7":  sqldb.Unreachable, // allowed; then nobody can say what the namespace may reach
+		"203.0.113.7":  sqldb.Unreachable, // allowed; but what the namespace may reach is unknown
 		"127.0.0.1":    sqldb.Unreachable,
 	} {
 		_, err := databases(c, &store{}, "https://198.51.100.7:6443").Read(t.Context(), sqldb.Source{

@@ -26,11 +26,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 
+	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/tolerant"
 )
 
 const (
-	// probeTimeout bounds what a readiness probe asks.
+	// probeTimeout bounds the requests of a readiness probe.
 	probeTimeout = 2 * time.Second
 	// patience is how long the types wait for each other at the start.
 	patience = 5 * time.Second
@@ -38,7 +39,7 @@ const (
 	forever = 10 * 365 * 24 * time.Hour
 )
 
-// holding is the manager's cache, and who is told what is not in it.
+// holding is the manager's cache, and where objects are reported that it cannot hold.
 type holding struct {
 	cache    *tolerant.Cache
 	recorder events.EventRecorder
@@ -50,21 +51,21 @@ func (h *holding) newCache(expected []client.Object, reportAfter time.Duration) 
 	}, func(c *tolerant.Cache) { h.cache = c })
 }
 
-// isOurGroup tells whether a type is one of the operator's own.
+// isOurGroup reports whether a type is one of the operator's own.
 func isOurGroup(gvk schema.GroupVersionKind) bool { return strings.HasSuffix(gvk.Group, ".acme.com") }
 
-// report tells of an object that cannot be read.
+// report reports an object that cannot be decoded, by the log and an event.
 func (h *holding) report(o client.Object, err error) {
 	kind := o.GetObjectKind().GroupVersionKind().Kind
-	ctrl.Log.Error(err, "An object cannot be read: nothing is done for it until that is mended. All others are served.",
+	ctrl.Log.Error(err, "An object cannot be decoded, so it is not reconciled until it is corrected. All others are.",
 		"kind", kind, "namespace", o.GetNamespace(), "name", o.GetName())
 	h.recorder.Eventf(o, nil, corev1.EventTypeWarning, "Unreadable", "Read",
-		"The operator cannot read this %s, and does nothing for it: %.700s. Change that field with kubectl edit.", kind, err.Error())
+		"The operator cannot read this %s, and does nothing for it: %s. Change that field with kubectl edit.", kind, names.Clip(err.Error(), 700))
 }
 
-// addChecks answers probes: alive when the process answers; ready when the caches are filled, or have had the time for it, and
-// the webhooks listen. The checks kinds and crds name what is not served. They are left out by the probe of the
-// Deployment, since one kind must not take the webhooks of the others away.
+// addChecks adds the probes: alive if the process answers; ready if the caches are filled, or have had the time
+// for it, and the webhooks listen. The checks kinds and crds name what is not served. The probe of the
+// Deployment leaves them out, because one kind must not make the webhooks of the others unavailable.
 func addChecks(mgr ctrl.Manager, o Options, held *tolerant.Cache) error {
 	ready := map[string]healthz.Checker{
 		"caches": func(*http.Request) error {
@@ -87,7 +88,7 @@ func addChecks(mgr ctrl.Manager, o Options, held *tolerant.Cache) error {
 	return mgr.AddHealthzCheck("ping", healthz.Ping)
 }
 
-// unfilled names the types whose caches are not filled.
+// unfilled returns an error that names the types whose caches are not filled.
 func unfilled(held *tolerant.Cache) error {
 	missing := held.Unfilled()
 	var errs []error
@@ -101,8 +102,8 @@ func unfilled(held *tolerant.Cache) error {
 	return errors.Join(errs...)
 }
 
-// lastAnswer is a check of the API server that stays what it was while that does not answer. A slow API server says nothing
-// about this replica, and would take all replicas out of the webhooks' Service at the same time.
+// lastAnswer caches the result of a check of the API server while that does not answer. A slow API server does
+// not make this replica unready, and would remove all replicas from the webhooks' Service at the same time.
 func lastAnswer(ask func(context.Context) error) healthz.Checker {
 	var mu sync.Mutex
 	var answered bool

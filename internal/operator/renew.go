@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// renewAbove is how many bytes an object takes after which its watch is renewed, and renewAfter how long nothing has
-	// happened by then.
+	// renewAbove is the size of an object, in bytes, above which its watch is renewed, and renewAfter how long
+	// nothing has happened by then.
 	renewAbove = 128 << 10
 	renewAfter = 2 * time.Second
 )
 
-// newInformer makes informers that give back the buffers of large objects. A watch keeps one as large as the largest
-// object that it has brought, some MiB with those of JSON, for as long as it lasts.
+// newInformer returns an informer that frees the buffers of large objects. A watch keeps a buffer as large as
+// the largest object that it has received, some MiB in JSON, for as long as it lasts.
 func newInformer(lw toolscache.ListerWatcher, o runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
 	if l, ok := lw.(*toolscache.ListWatch); ok && l.WatchFuncWithContext != nil {
 		begin := l.WatchFuncWithContext
@@ -38,18 +38,18 @@ func newInformer(lw toolscache.ListerWatcher, o runtime.Object, resync time.Dura
 	return toolscache.NewSharedIndexInformer(lw, o, resync, indexers)
 }
 
-// renewing is a watch that ends some time after it has brought a large object. The informer then begins another one where
-// it ended; nothing is listed again. It does not refer to the watch below, which would live as long: the informer keeps
-// its first watch in sight for as long as it runs.
+// renewing is a watch that ends some time after it has received a large object. The informer then begins
+// another one where it ended; nothing is listed again. It does not refer to the underlying watch, which would
+// live as long: the informer keeps a reference to its first watch for as long as it runs.
 type renewing struct {
 	events  chan watch.Event
 	stopped chan struct{}
 	stop    sync.Once
-	// lists tells that the initial list is not complete, and large that a large object has come.
+	// lists is true while the initial list is incomplete, and large once a large object was received.
 	lists, large bool
 }
 
-// renewed makes a watch renewing. One that begins with a list does not end before that is complete.
+// renewed returns a renewing watch. One that begins with a list does not end before the list is complete.
 func renewed(w watch.Interface, lists bool, after time.Duration) watch.Interface {
 	r := &renewing{lists: lists, events: make(chan watch.Event), stopped: make(chan struct{})}
 	go r.run(w, after)
@@ -85,7 +85,7 @@ func (r *renewing) run(below watch.Interface, after time.Duration) {
 	}
 }
 
-// pass passes an event on; false when nobody wants it any more.
+// pass passes an event on; it returns false when the reader has gone.
 func (r *renewing) pass(e watch.Event) bool {
 	r.large = r.large || !fits(e.Object, renewAbove) // before others own and change it
 	r.lists = r.lists && !endsList(e)
@@ -97,7 +97,7 @@ func (r *renewing) pass(e watch.Event) bool {
 	}
 }
 
-// endsList tells whether an event is the one after which the initial list is complete.
+// endsList reports whether an event is the one after which the initial list is complete.
 func endsList(e watch.Event) bool {
 	if e.Type != watch.Bookmark {
 		return false

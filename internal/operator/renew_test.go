@@ -17,7 +17,7 @@ func configMapOf(size int) *corev1.ConfigMap {
 	return &corev1.ConfigMap{Data: map[string]string{"a": strings.Repeat("x", size)}}
 }
 
-// ends tells whether a watch ends within some time.
+// ends reports whether a watch ends within some time.
 func ends(w watch.Interface, within time.Duration) bool {
 	select {
 	case _, open := <-w.ResultChan():
@@ -42,7 +42,7 @@ func TestAWatchThatBroughtALargeObjectEnds(t *testing.T) {
 		t.Fatalf("got %+v", e)
 	}
 	if !ends(w, time.Minute) || !from.IsStopped() {
-		t.Error("it goes on")
+		t.Error("it continues")
 	}
 }
 
@@ -59,7 +59,7 @@ func TestAWatchDoesNotEndWithinItsList(t *testing.T) {
 	go from.Action(watch.Bookmark, end)
 	<-w.ResultChan()
 	if !ends(w, time.Minute) {
-		t.Error("it goes on")
+		t.Error("it continues")
 	}
 }
 
@@ -72,7 +72,7 @@ func TestAWatchEndsWithTheOneBelowAndWithItsReader(t *testing.T) {
 	}
 	from = watch.NewFake()
 	w = renewed(from, false, time.Hour)
-	from.Add(configMapOf(1)) // which nobody reads
+	from.Add(configMapOf(1)) // which is never read
 	w.Stop()
 	w.Stop()
 	ended := ends(w, time.Minute)
@@ -80,6 +80,6 @@ func TestAWatchEndsWithTheOneBelowAndWithItsReader(t *testing.T) {
 		ended = ends(w, time.Minute)
 	}
 	if !ended {
-		t.Error("it goes on after Stop")
+		t.Error("it continues after Stop")
 	}
 }

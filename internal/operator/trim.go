@@ -19,18 +19,18 @@ import (
 	workloadsv1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
-	"github.com/acme/platform-operator/internal/restart"
+	"github.com/acme/platform-operator/internal/workload"
 )
 
 const (
-	// maxHeld is how many bytes an object may take in a cache, and maxMarks how many of them the labels, annotations
-	// and finalizers of one that is cut.
+	// maxHeld is the size of an object in a cache, in bytes, above which it is cut, and maxMarks that of the
+	// labels, annotations and finalizers that are kept then.
 	maxHeld  = 32 << 10
 	maxMarks = 4 << 10
 )
 
-// hold makes a transform of caches: prune takes away what nobody reads, and what is large even so is cut. It gives the
-// same when it is called again.
+// hold returns a transform of caches: prune removes what is never read, and an object that is still large is
+// cut. It is idempotent.
 func hold(prune func(client.Object) client.Object) toolscache.TransformFunc {
 	return func(in any) (any, error) {
 		o, ok := in.(client.Object)
@@ -44,7 +44,7 @@ func hold(prune func(client.Object) client.Object) toolscache.TransformFunc {
 
 func keep(o client.Object) client.Object { return o }
 
-// ownManagedFields drops what other field managers own: the engine compares only with its own.
+// ownManagedFields removes what other field managers own: the engine compares only with its own fields.
 func ownManagedFields(o client.Object) {
 	if o.GetManagedFields() == nil {
 		return
@@ -58,8 +58,9 @@ func ownManagedFields(o client.Object) {
 	o.SetManagedFields(kept)
 }
 
-// bounded cuts an object that is large: first its metadata, which others may fill, and then all else, unless it is of the
-// cluster's scope and thus no tenant's. Who needs more of it reads it from the API server: see engine.Whole.
+// bounded cuts a large object: first its metadata, which others may fill, and then everything else, unless it
+// is cluster-scoped and so cannot be a tenant's. The whole object is read from the API server: see
+// engine.Whole.
 func bounded(o client.Object) client.Object {
 	if fits(o, maxHeld) {
 		return o
@@ -76,7 +77,7 @@ func bounded(o client.Object) client.Object {
 	return bare(o)
 }
 
-// bare is what finds an object: its key, its controller, and the operator's marks.
+// bare returns what finds an object: its key, its controller, and the operator's labels and annotations.
 func bare(o client.Object) client.Object {
 	b := reflect.New(reflect.TypeOf(o).Elem()).Interface().(client.Object)
 	b.GetObjectKind().SetGroupVersionKind(o.GetObjectKind().GroupVersionKind())
@@ -95,10 +96,10 @@ func bare(o client.Object) client.Object {
 	return b
 }
 
-// first are the marks that come before all others when not all are held.
+// first are the keys that are kept first if not all can be held.
 var first = []string{names.LabelManagedBy, names.LabelOwnerUID, names.AnnotationOwner, names.AnnotationPaused, names.AnnotationPodSelector}
 
-// marksOf is what is held of the metadata of an object that is cut.
+// marksOf returns the metadata of an object that is cut.
 func marksOf(o client.Object) metav1.ObjectMeta {
 	m := metav1.ObjectMeta{Labels: marks(o.GetLabels()), Annotations: marks(o.GetAnnotations())}
 	markCut(&m)
@@ -111,7 +112,7 @@ func marksOf(o client.Object) metav1.ObjectMeta {
 	return m
 }
 
-// markCut marks what is held as a part: see engine.Whole.
+// markCut annotates an object as cut: see engine.Whole.
 func markCut(o metav1.Object) {
 	annotations := o.GetAnnotations()
 	if annotations == nil {
@@ -121,7 +122,7 @@ func markCut(o metav1.Object) {
 	o.SetAnnotations(annotations)
 }
 
-// marks are those of some labels or annotations that are the operator's, as many as there is room for.
+// marks returns those labels or annotations that are the operator's, as many as fit.
 func marks(all map[string]string) map[string]string {
 	var kept map[string]string
 	room := maxMarks
@@ -139,13 +140,14 @@ func marks(all map[string]string) map[string]string {
 	return kept
 }
 
-// isOurs tells whether a key of a label or an annotation is one of the operator's.
+// isOurs reports whether a key of a label or an annotation is one of the operator's.
 func isOurs(key string) bool {
 	prefix, _, _ := strings.Cut(key, "/")
 	return key == names.LabelManagedBy || strings.HasSuffix(prefix, ".acme.com")
 }
 
-// dropForeign drops the labels and annotations that are not the operator's, and what else nobody reads of the metadata.
+// dropForeign removes the labels and annotations that are not the operator's, and other metadata that is never
+// read.
 func dropForeign(o client.Object) {
 	foreign := func(key, _ string) bool { return !isOurs(key) }
 	labels, annotations := o.GetLabels(), o.GetAnnotations()
@@ -163,8 +165,8 @@ func dropForeign(o client.Object) {
 	o.SetOwnerReferences(nil)
 }
 
-// pruneSource keeps of a ConfigMap or a Secret what leads to those who depend on it: kubectl writes the whole content
-// into an annotation.
+// pruneSource keeps of a ConfigMap or a Secret only what leads to its dependents: kubectl writes the whole
+// content into an annotation.
 func pruneSource(o client.Object) client.Object {
 	if _, ok := o.(*metav1.PartialObjectMetadata); !ok {
 		return bare(o)
@@ -174,8 +176,8 @@ func pruneSource(o client.Object) client.Object {
 	return o
 }
 
-// pruneWorkload keeps of a workload what restarts need to know: which pods it makes, its marks, and whether it is
-// rolling.
+// pruneWorkload keeps of a workload only what restarts need: which pods it creates, its restart marks, and
+// whether it is rolling.
 func pruneWorkload(o client.Object) client.Object {
 	cut, fingerprint := engine.IsCut(o), o.GetAnnotations()[names.AnnotationTemplate]
 	o.SetAnnotations(nil)
@@ -185,7 +187,7 @@ func pruneWorkload(o client.Object) client.Object {
 	switch o := o.(type) {
 	case *appsv1.Deployment:
 		fingerprint = pruneTemplate(&o.Spec.Template, fingerprint)
-		o.Status.Conditions = nil
+		o.Status.Conditions = stuck(o.Status.Conditions)
 	case *appsv1.StatefulSet:
 		fingerprint = pruneTemplate(&o.Spec.Template, fingerprint)
 		o.Spec.VolumeClaimTemplates = nil
@@ -203,13 +205,23 @@ func pruneWorkload(o client.Object) client.Object {
 	return o
 }
 
+// stuck keeps of the conditions of a Deployment that its rollout does not end.
+func stuck(all []appsv1.DeploymentCondition) []appsv1.DeploymentCondition {
+	for _, c := range all {
+		if c.Reason == workload.ProgressDeadlineExceeded {
+			return []appsv1.DeploymentCondition{{Type: c.Type, Status: c.Status, Reason: workload.ProgressDeadlineExceeded}}
+		}
+	}
+	return nil
+}
+
 // pruneTemplate keeps of a pod template its labels and its marks, and gives a fingerprint of all of it. The API server
 // admits none without containers: one that has none was pruned before, and keeps the fingerprint that it has got then.
 func pruneTemplate(t *corev1.PodTemplateSpec, before string) (fingerprint string) {
 	if len(t.Spec.Containers) == 0 {
 		return before
 	}
-	fingerprint = restart.Fingerprint(t)
+	fingerprint = workload.Fingerprint(t)
 	t.Spec = corev1.PodSpec{}
 	maps.DeleteFunc(t.Annotations, func(key, _ string) bool { return !isOurs(key) })
 	return fingerprint
@@ -232,7 +244,7 @@ func pruneWebApp(o client.Object) client.Object {
 	return b
 }
 
-// pruneJob keeps of a run what tells for what it was started and how it ended. Its pods' template is as large as its
+// pruneJob keeps of a run what it was started for and how it ended. The template of its pods is as large as its
 // owner made it.
 func pruneJob(o client.Object) client.Object {
 	owner, finalizers := o.GetOwnerReferences(), o.GetFinalizers()

@@ -6,6 +6,7 @@ package operator
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,7 +25,7 @@ import (
 	workloadsv1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
-	"github.com/acme/platform-operator/internal/restart"
+	"github.com/acme/platform-operator/internal/workload"
 )
 
 var (
@@ -117,7 +118,9 @@ func TestWorkloadsAreHeldWithoutTheirPods(t *testing.T) {
 	}
 	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}}
 	for _, in := range []client.Object{
-		&appsv1.Deployment{ObjectMeta: full("o", ofOther), Spec: appsv1.DeploymentSpec{Template: *template.DeepCopy(), Selector: selector, Paused: true, Replicas: new(int32(2))}},
+		&appsv1.Deployment{ObjectMeta: full("o", ofOther), Spec: appsv1.DeploymentSpec{Template: *template.DeepCopy(), Selector: selector, Paused: true, Replicas: new(int32(2))}, Status: appsv1.DeploymentStatus{
+			Conditions: []appsv1.DeploymentCondition{{Reason: "NewReplicaSetAvailable", Message: large}, {Reason: workload.ProgressDeadlineExceeded, Message: large}},
+		}},
 		&appsv1.StatefulSet{ObjectMeta: full("o", ofOther), Spec: appsv1.StatefulSetSpec{Template: *template.DeepCopy(), Selector: selector}},
 		&appsv1.DaemonSet{ObjectMeta: full("o", nil), Spec: appsv1.DaemonSetSpec{Template: *template.DeepCopy(), Selector: selector}},
 	} {
@@ -125,10 +128,11 @@ func TestWorkloadsAreHeldWithoutTheirPods(t *testing.T) {
 		switch o := cached(t, in).(type) {
 		case *appsv1.Deployment:
 			got = o.Spec.Template
-			if !o.Spec.Paused || *o.Spec.Replicas != 2 || o.Generation != 3 || len(o.ManagedFields) != 1 {
-				t.Errorf("a Deployment lost what tells whether it rolls: %+v", o)
+			if !o.Spec.Paused || *o.Spec.Replicas != 2 || o.Generation != 3 || len(o.ManagedFields) != 1 ||
+				!slices.Equal(o.Status.Conditions, []appsv1.DeploymentCondition{{Reason: workload.ProgressDeadlineExceeded}}) {
+				t.Errorf("a Deployment lost the state of its rollout: %+v", o)
 			}
-			if o.Annotations[names.AnnotationTemplate] != restart.Fingerprint(&template) {
+			if o.Annotations[names.AnnotationTemplate] != workload.Fingerprint(&template) {
 				t.Errorf("a Deployment lost what identifies its template: %v", o.Annotations)
 			}
 		case *appsv1.StatefulSet:

@@ -29,10 +29,10 @@ import (
 )
 
 const (
-	// conditionVariable is set by OLM in every container that it runs. Elsewhere there is nobody to tell.
+	// conditionVariable is set by OLM in every container that it runs. Without OLM there is nothing to report.
 	conditionVariable = "OPERATOR_CONDITION_NAME"
-	// criticalFor is the longest time for which one object holds an upgrade up: while it does, the cluster runs new CRDs
-	// with the old operator, and an object that is stuck must not do that to it for ever.
+	// criticalFor is the longest time for which one object delays an upgrade: meanwhile the cluster has new
+	// CRDs and the old operator, and an object that is stuck must not keep it so.
 	criticalFor = 10 * time.Minute
 	// conditionRetry is when a condition that could not be written is written again.
 	conditionRetry = 10 * time.Second
@@ -41,8 +41,8 @@ const (
 	reasonCritical = "InFlight"
 )
 
-// upgradeable tells OLM whether this is a moment to replace the operator: the condition Upgradeable of the
-// OperatorCondition is False while something critical is in flight. Only the leader speaks.
+// upgradeable reports to OLM whether the operator may be replaced now: the condition Upgradeable of the
+// OperatorCondition is False while something critical is in progress. Only the leader reports it.
 type upgradeable struct {
 	condition conditions.Condition
 	clock     clock.PassiveClock
@@ -54,26 +54,26 @@ type upgradeable struct {
 	changed chan struct{}
 }
 
-// informer is what is used of an informer.
+// informer is the part of an informer that is used.
 type informer interface {
 	AddEventHandler(handler toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error)
 }
 
 type flightKey struct{ kind, namespace, name string }
 
-// flight is something critical.
+// flight is an object in a critical state.
 type flight struct {
 	since time.Time
 	why   string
 }
 
-// verdict is what OLM is told.
+// verdict is the condition that is reported.
 type verdict struct {
 	status          metav1.ConditionStatus
 	reason, message string
 }
 
-// addUpgradeable has the manager tell OLM when it may be replaced. Outside of OLM it does nothing.
+// addUpgradeable adds the reporting of the condition Upgradeable to the manager. Without OLM it does nothing.
 func addUpgradeable(mgr ctrl.Manager, restConfig *rest.Config, o Options) error {
 	condition := o.Upgradeable
 	if condition == nil {
@@ -92,13 +92,13 @@ func addUpgradeable(mgr ctrl.Manager, restConfig *rest.Config, o Options) error 
 		u.clock = clock.RealClock{}
 	}
 	if err := mgr.Add(u); err != nil {
-		return fmt.Errorf("adding what tells OLM whether the operator may be upgraded: %w", err)
+		return fmt.Errorf("adding the condition Upgradeable: %w", err)
 	}
 	return nil
 }
 
-// inClusterCondition finds the condition that OLM reads; nil outside of OLM. OLM allows to get and update this one
-// object and not to list or watch, so that the client must not have a cache.
+// inClusterCondition returns the condition that OLM reads; nil without OLM. The role that OLM creates allows
+// get and update of this one object and neither list nor watch, so the client must not have a cache.
 func inClusterCondition(restConfig *rest.Config) (conditions.Condition, error) {
 	if os.Getenv(conditionVariable) == "" {
 		return nil, nil
@@ -109,7 +109,7 @@ func inClusterCondition(restConfig *rest.Config) (conditions.Condition, error) {
 	}
 	live, err := client.New(restConfig, client.Options{Scheme: scheme})
 	if err != nil {
-		return nil, fmt.Errorf("making a client for the OperatorCondition: %w", err)
+		return nil, fmt.Errorf("creating a client for the OperatorCondition: %w", err)
 	}
 	condition, err := conditions.InClusterFactory{Client: live}.NewCondition(operatorsv2.ConditionType(operatorsv2.Upgradeable))
 	if err != nil {
@@ -118,7 +118,7 @@ func inClusterCondition(restConfig *rest.Config) (conditions.Condition, error) {
 	return condition, nil
 }
 
-// NeedLeaderElection makes it run in the leader only.
+// NeedLeaderElection returns true: only the leader reports.
 func (u *upgradeable) NeedLeaderElection() bool { return true }
 
 // Start implements manager.Runnable.
@@ -131,15 +131,15 @@ func (u *upgradeable) Start(ctx context.Context) error {
 			return err
 		}
 	}
-	var told verdict
+	var reported verdict
 	for {
 		now, recheck := u.judge()
-		if now != told {
-			if err := u.tell(ctx, now); err != nil {
-				ctrl.LoggerFrom(ctx).Info("OLM could not be told whether the operator may be upgraded, trying again", "error", err.Error())
+		if now != reported {
+			if err := u.report(ctx, now); err != nil {
+				ctrl.LoggerFrom(ctx).Info("Could not write the condition Upgradeable, trying again", "error", err.Error())
 				recheck = conditionRetry
 			} else {
-				told = now
+				reported = now
 			}
 		}
 		if !u.wait(ctx, recheck) {
@@ -148,7 +148,8 @@ func (u *upgradeable) Start(ctx context.Context) error {
 	}
 }
 
-// wait waits for a change, or for the time to look again unless that is zero. It is false when ctx has ended.
+// wait waits for a change, or for the time to look again unless that is zero. It returns false when ctx has
+// ended.
 func (u *upgradeable) wait(ctx context.Context, recheck time.Duration) bool {
 	var due <-chan time.Time
 	if recheck > 0 {
@@ -165,14 +166,14 @@ func (u *upgradeable) wait(ctx context.Context, recheck time.Duration) bool {
 	return true
 }
 
-// tell writes the condition. Somebody else may write the object meanwhile.
-func (u *upgradeable) tell(ctx context.Context, v verdict) error {
+// report writes the condition. Another writer may change the object meanwhile.
+func (u *upgradeable) report(ctx context.Context, v verdict) error {
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		return u.condition.Set(ctx, v.status, conditions.WithReason(v.reason), conditions.WithMessage(v.message))
 	})
 }
 
-// watch follows the objects of a kind through the cache that its controller has anyway.
+// watch follows the objects of a kind through the cache that its controller uses.
 func (u *upgradeable) watch(ctx context.Context, k Kind) error {
 	source, err := u.informers(ctx, k.Object)
 	if err != nil {
@@ -204,7 +205,7 @@ func (u *upgradeable) watch(ctx context.Context, k Kind) error {
 	return err
 }
 
-// note remembers, or forgets, that an object is critical.
+// note records whether an object is critical.
 func (u *upgradeable) note(key flightKey, f flight) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -218,18 +219,18 @@ func (u *upgradeable) note(key flightKey, f flight) {
 	}
 	select {
 	case u.changed <- struct{}{}:
-	default: // it will look anyway
+	default: // it will look in any case
 	}
 }
 
-// judge says what OLM is to be told now, and when to look again at the latest; zero is never.
+// judge returns what to report now, and when to look again at the latest; zero means never.
 func (u *upgradeable) judge() (verdict, time.Duration) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return judge(u.flights, u.clock.Now())
 }
 
-// judge is pure. An object that has been critical for too long counts no more.
+// judge is pure. An object that has been critical for too long no longer counts.
 func judge(flights map[flightKey]flight, now time.Time) (verdict, time.Duration) {
 	var holding []flightKey
 	var recheck time.Duration
@@ -244,7 +245,7 @@ func judge(flights map[flightKey]flight, now time.Time) (verdict, time.Duration)
 		}
 	}
 	if len(holding) == 0 {
-		return verdict{metav1.ConditionTrue, reasonIdle, "nothing critical is in flight"}, 0
+		return verdict{metav1.ConditionTrue, reasonIdle, "nothing critical is in progress"}, 0
 	}
 	first := slices.MinFunc(holding, func(a, b flightKey) int {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))

@@ -20,10 +20,11 @@ import (
 
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	"github.com/acme/platform-operator/internal/testenv/kindtest"
 )
 
 // olmCondition is the condition of a real OperatorCondition, as operator-lib reads and writes it in a pod. Before the first
-// write somebody else changes the object, so that the write conflicts.
+// write another writer changes the object, so that the write conflicts.
 type olmCondition struct {
 	client client.Client
 	key    client.ObjectKey
@@ -95,7 +96,7 @@ func newOLMCondition(w *world) *olmCondition {
 func TestOLMIsToldWhenTheOperatorMustNotBeReplaced(t *testing.T) {
 	w := newWorld(t)
 	condition := newOLMCondition(w)
-	op := testenv.StartOperator(t, w.plane, func(o *operator.Options) { o.Upgradeable = condition })
+	op := kindtest.Start(t, w.plane, func(o *operator.Options) { o.Upgradeable = condition })
 	const idle = "True NothingCritical: nothing critical is in flight"
 	w.eventually("OLM may upgrade, although the first write met another one", func() bool { return condition.says(w) == idle })
 
@@ -103,8 +104,8 @@ func TestOLMIsToldWhenTheOperatorMustNotBeReplaced(t *testing.T) {
 	w.must(w.admin.Create(t.Context(), n))
 	w.eventually("its namespace is provided", func() bool { return w.ready(n) == "True Ready" })
 	w.must(w.admin.Delete(t.Context(), n))
-	const held = "False InFlight: AcmeNamespace leaving: its namespace is released and not gone yet"
-	w.eventually("OLM is told to wait", func() bool { return condition.says(w) == held })
+	const held = "False InFlight: AcmeNamespace leaving: its release is reported to billing, and its namespace still exists"
+	w.eventually("OLM has to wait", func() bool { return condition.says(w) == held })
 
 	op.Stop()
 	condition.forget(w)
@@ -116,5 +117,5 @@ func TestOLMIsToldWhenTheOperatorMustNotBeReplaced(t *testing.T) {
 		n.Finalizers = nil
 		return w.admin.Update(t.Context(), n) == nil
 	})
-	w.eventually("OLM may go on when it is gone", func() bool { return condition.says(w) == idle })
+	w.eventually("OLM may continue when it is gone", func() bool { return condition.says(w) == idle })
 }

@@ -9,10 +9,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
-// MaxVerbosity is the most that is logged. From the next level on client-go logs what it sends and gets, Secrets included.
+// MaxVerbosity is the highest level that is logged. Above it client-go logs requests and answers, Secrets
+// included.
 const MaxVerbosity = 7
 
-// NewLogger makes the operator's logger, which logs no more than MaxVerbosity.
+// NewLogger returns the operator's logger, which logs at most at MaxVerbosity.
 func NewLogger(o zap.Options) logr.Logger {
 	tooMuch := o.Level != nil && o.Level.Enabled(verbosity(MaxVerbosity+1))
 	if tooMuch {
@@ -20,10 +21,10 @@ func NewLogger(o zap.Options) logr.Logger {
 	}
 	log := zap.New(zap.UseFlagOptions(&o))
 	if tooMuch {
-		log.Info("Less is logged than --zap-log-level asks for: from 8 on the contents of Secrets would be logged, too", "level", MaxVerbosity)
+		log.Info("The level of --zap-log-level is reduced: from 8 on the contents of Secrets would be logged", "level", MaxVerbosity)
 	}
 	return log
 }
 
-// verbosity is a level of logr as zap counts it.
+// verbosity converts a level of logr into one of zap.
 func verbosity(v int8) zapcore.Level { return zapcore.Level(-v) }

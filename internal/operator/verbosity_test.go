@@ -36,7 +36,7 @@ func TestVerbosity(t *testing.T) {
 			if strings.Contains(out.String(), encoded) {
 				t.Errorf("a Secret is logged: %s", out)
 			}
-			if got := strings.Contains(out.String(), "Less is logged"); got != less {
+			if got := strings.Contains(out.String(), "The level of --zap-log-level is reduced"); got != less {
 				t.Errorf("that less is logged is said: %t, want %t", got, less)
 			}
 		})

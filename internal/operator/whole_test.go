@@ -20,12 +20,13 @@ import (
 	"github.com/acme/platform-operator/internal/controller/crontab"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/testenv"
+	"github.com/acme/platform-operator/internal/testenv/kindtest"
 )
 
 // Patches are computed from what the cache holds: what it does not hold must survive them.
 func TestALargeObjectIsServedAndLosesNothing(t *testing.T) {
 	w := newWorld(t)
-	testenv.StartOperator(t, w.plane)
+	kindtest.Start(t, w.plane)
 	tab := &batchv1alpha1.CronTab{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "default", Name: "large", Finalizers: []string{"theirs.example.com/hold"},
@@ -54,7 +55,7 @@ func TestALargeObjectIsServedAndLosesNothing(t *testing.T) {
 
 func TestALargeGuardrailIsRepairedAndThenLeftAlone(t *testing.T) {
 	w := newWorld(t)
-	op := testenv.StartOperator(t, w.plane)
+	op := kindtest.Start(t, w.plane)
 	n := team("large")
 	w.must(w.admin.Create(t.Context(), n))
 	w.eventually("its namespace is provided", func() bool { return w.ready(n) == "True Ready" })

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/acme/platform-operator/internal/workload"
 )
 
 // pods lists, from the API server, the pods that a request selects and that still run. Nothing is kept of them: a cache
@@ -73,7 +75,7 @@ func (x *execution) lacking(now time.Time) (l lack) {
 	}
 	x.lackingOfWorkloads(now, &l)
 	for _, pod := range x.doomed() {
-		known := slices.ContainsFunc(x.workloads, func(w workload) bool { return w.owns(&pod) })
+		known := slices.ContainsFunc(x.workloads, func(w workload.Workload) bool { return owns(w, &pod) })
 		if metav1.GetControllerOf(&pod) != nil && !known && !x.isReady(&pod) {
 			l.add(1, "Pod/"+pod.Name+" is not ready")
 		}
@@ -85,11 +87,11 @@ func (x *execution) lacking(now time.Time) (l lack) {
 func (x *execution) lackingOfWorkloads(now time.Time, l *lack) {
 	for i, s := range x.req.states(x.workloads) {
 		w := x.workloads[i]
-		if _, rolls := inProgress(x.status, s); rolls && x.req.rolls() && !w.onDelete {
+		if _, rolls := inProgress(x.status, s); rolls && x.req.rolls() && !w.OnDelete {
 			l.add(1, w.String()+" is rolling")
 		}
-		if available, going := x.availableOf(w, now); !x.req.rolls() || w.onDelete {
-			l.add(int(w.want)-available-going, fmt.Sprintf("%s has %d of %s available", w, available, count(int(w.want), "pod")))
+		if available, going := x.availableOf(w, now); !x.req.rolls() || w.OnDelete {
+			l.add(int(w.Want)-available-going, fmt.Sprintf("%s has %d of %s available", w, available, count(int(w.Want), "pod")))
 		}
 	}
 }
@@ -103,11 +105,11 @@ func (l *lack) add(n int, what string) {
 
 // availableOf counts the pods of a workload that are available, and those that the restart has removed and that still are
 // going.
-func (x *execution) availableOf(w workload, now time.Time) (available, going int) {
-	patience := time.Duration(w.minReady) * time.Second
+func (x *execution) availableOf(w workload.Workload, now time.Time) (available, going int) {
+	patience := time.Duration(w.MinReady) * time.Second
 	for i := range x.pods {
 		switch pod := &x.pods[i]; {
-		case !w.owns(pod):
+		case !owns(w, pod):
 		case !pod.DeletionTimestamp.IsZero():
 			if slices.Contains(x.status.Pending.Pods, pod.UID) {
 				going++
@@ -125,11 +127,11 @@ func (x *execution) isReady(pod *metav1.PartialObjectMetadata) bool {
 }
 
 // owns tells whether a pod is one of the workload's. Between a Deployment and its pods are ReplicaSets, which are not read.
-func (w workload) owns(pod *metav1.PartialObjectMetadata) bool {
+func owns(w workload.Workload, pod *metav1.PartialObjectMetadata) bool {
 	owner := metav1.GetControllerOf(pod)
-	if owner == nil || w.kind != kindDeployment {
-		return owner != nil && owner.UID == w.meta.UID
+	if owner == nil || w.Kind != workload.Deployment {
+		return owner != nil && owner.UID == w.Meta.UID
 	}
-	selector, err := metav1.LabelSelectorAsSelector(w.selector)
+	selector, err := metav1.LabelSelectorAsSelector(w.Selector)
 	return err == nil && owner.Kind == "ReplicaSet" && rolledByTemplate(owner, pod) && selector.Matches(labels.Set(pod.Labels))
 }

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	"github.com/acme/platform-operator/internal/workload"
 )
 
 // cluster is the API server with pods, for a Restarter that removes some.
@@ -69,19 +70,19 @@ func going(p corev1.Pod) corev1.Pod {
 
 // With a limit no pod is removed that is available while so many others are not: whoever owns them, however they are removed.
 func TestRemoveKeepsPodsAvailable(t *testing.T) {
-	set := func(name string, want int32, minReady int32) workload {
+	set := func(name string, want int32, minReady int32) workload.Workload {
 		o := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}
 		o.Spec = appsv1.StatefulSetSpec{Replicas: &want, MinReadySeconds: minReady, UpdateStrategy: appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}}
-		return statefulSet(o)
+		return of(o)
 	}
-	web := deployment(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "d"}, Spec: appsv1.DeploymentSpec{
+	web := of(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "d"}, Spec: appsv1.DeploymentSpec{
 		Replicas: new(int32(2)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
 	}})
-	daemons := daemonSet(&appsv1.DaemonSet{
+	daemons := of(&appsv1.DaemonSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "n"}, Status: appsv1.DaemonSetStatus{DesiredNumberScheduled: 2},
 	})
-	rolls := deployment(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "rolls", UID: "rolls"}})
-	rolls.template.Annotations = map[string]string{"autoreboot.acme.com/configwatcher.w": "1.m"}
+	rolls := of(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "rolls", UID: "rolls"}})
+	rolls.Template.Annotations = map[string]string{"autoreboot.acme.com/configwatcher.w": "1.m"}
 	const long, no = time.Hour, -1
 	of := func(name, owner string, ready time.Duration) corev1.Pod {
 		return aPod(name, "StatefulSet", owner, ready)
@@ -90,7 +91,7 @@ func TestRemoveKeepsPodsAvailable(t *testing.T) {
 		reason  string
 		limit   int32
 		rollout bool
-		is      []workload
+		is      []workload.Workload
 		pods    []corev1.Pod
 		pending string
 		removed string
@@ -98,63 +99,63 @@ func TestRemoveKeepsPodsAvailable(t *testing.T) {
 		says    string
 	}{
 		{
-			reason: "the first one", limit: 1, is: []workload{set("s", 3, 20)}, pending: "a b c", removed: "a", waits: ReasonEvicting, says: "Pod/a is terminating",
+			reason: "the first one", limit: 1, is: []workload.Workload{set("s", 3, 20)}, pending: "a b c", removed: "a", waits: ReasonEvicting, says: "Pod/a is terminating",
 			pods: []corev1.Pod{of("a", "s", long), of("b", "s", long), of("c", "s", long)},
 		},
 		{
-			reason: "one is terminating", limit: 1, is: []workload{set("s", 3, 20)}, pending: "a b c", waits: ReasonEvicting, says: "Pod/a is terminating",
+			reason: "one is terminating", limit: 1, is: []workload.Workload{set("s", 3, 20)}, pending: "a b c", waits: ReasonEvicting, says: "Pod/a is terminating",
 			pods: []corev1.Pod{going(of("a", "s", long)), of("b", "s", long), of("c", "s", long)},
 		},
 		{
-			reason: "one is gone", limit: 1, is: []workload{set("s", 3, 20)}, pending: "b c", waits: ReasonMaxConcurrent, says: "StatefulSet/s has 2 of 3 pods available",
+			reason: "one is gone", limit: 1, is: []workload.Workload{set("s", 3, 20)}, pending: "b c", waits: ReasonMaxConcurrent, says: "StatefulSet/s has 2 of 3 pods available",
 			pods: []corev1.Pod{of("b", "s", long), of("c", "s", long)},
 		},
 		{
-			reason: "its successor is not ready", limit: 1, is: []workload{set("s", 3, 20)}, pending: "b c", waits: ReasonMaxConcurrent, says: "StatefulSet/s has 2 of 3 pods available",
+			reason: "its successor is not ready", limit: 1, is: []workload.Workload{set("s", 3, 20)}, pending: "b c", waits: ReasonMaxConcurrent, says: "StatefulSet/s has 2 of 3 pods available",
 			pods: []corev1.Pod{of("a2", "s", no), of("b", "s", long), of("c", "s", long)},
 		},
 		{
-			reason: "its successor is ready, and not available yet", limit: 1, is: []workload{set("s", 3, 20)}, pending: "b c", waits: ReasonMaxConcurrent, says: "2 of 3 pods",
+			reason: "its successor is ready, and not available yet", limit: 1, is: []workload.Workload{set("s", 3, 20)}, pending: "b c", waits: ReasonMaxConcurrent, says: "2 of 3 pods",
 			pods: []corev1.Pod{of("a2", "s", 19*time.Second), of("b", "s", long), of("c", "s", long)},
 		},
 		{
-			reason: "its successor is available", limit: 1, is: []workload{set("s", 3, 20)}, pending: "b c", removed: "b", waits: ReasonEvicting,
+			reason: "its successor is available", limit: 1, is: []workload.Workload{set("s", 3, 20)}, pending: "b c", removed: "b", waits: ReasonEvicting,
 			pods: []corev1.Pod{of("a2", "s", 20*time.Second), of("b", "s", long), of("c", "s", long)},
 		},
 		{
-			reason: "two may be away", limit: 2, is: []workload{set("s", 3, 0)}, pending: "b c", removed: "b", waits: ReasonMaxConcurrent, says: "2 of 3 pods",
+			reason: "two may be away", limit: 2, is: []workload.Workload{set("s", 3, 0)}, pending: "b c", removed: "b", waits: ReasonMaxConcurrent, says: "2 of 3 pods",
 			pods: []corev1.Pod{of("a2", "s", no), of("b", "s", long), of("c", "s", long)},
 		},
 		{
-			reason: "one that is not ready goes first, though it is the reason why its owner lacks one", limit: 1, is: []workload{set("s", 3, 0)},
+			reason: "one that is not ready goes first, though it is the reason why its owner lacks one", limit: 1, is: []workload.Workload{set("s", 3, 0)},
 			pending: "a b c", removed: "c", waits: ReasonEvicting, pods: []corev1.Pod{of("a", "s", long), of("b", "s", long), of("c", "s", no)},
 		},
 		{
-			reason: "none is ready: one after the other", limit: 1, is: []workload{set("s", 2, 0)},
+			reason: "none is ready: one after the other", limit: 1, is: []workload.Workload{set("s", 2, 0)},
 			pending: "a b", removed: "a", waits: ReasonEvicting, pods: []corev1.Pod{of("a", "s", no), of("b", "s", no)},
 		},
 		{
-			reason: "a pod of another workload is not available", limit: 1, is: []workload{set("r", 1, 0), set("s", 1, 0)}, pending: "b",
+			reason: "a pod of another workload is not available", limit: 1, is: []workload.Workload{set("r", 1, 0), set("s", 1, 0)}, pending: "b",
 			waits: ReasonMaxConcurrent, says: "StatefulSet/r has 0 of 1 pod available", pods: []corev1.Pod{of("a2", "r", no), of("b", "s", long)},
 		},
 		{
-			reason: "by its template", limit: 1, rollout: true, is: []workload{set("s", 2, 0)}, pending: "b", waits: ReasonMaxConcurrent, says: "StatefulSet/s has 1 of 2",
+			reason: "by its template", limit: 1, rollout: true, is: []workload.Workload{set("s", 2, 0)}, pending: "b", waits: ReasonMaxConcurrent, says: "StatefulSet/s has 1 of 2",
 			pods: []corev1.Pod{of("a2", "s", no), of("b", "s", long)},
 		},
 		{
-			reason: "another workload is rolling", limit: 1, rollout: true, is: []workload{rolls, set("s", 1, 0)}, pending: "b", waits: ReasonMaxConcurrent, says: "Deployment/rolls is rolling",
+			reason: "another workload is rolling", limit: 1, rollout: true, is: []workload.Workload{rolls, set("s", 1, 0)}, pending: "b", waits: ReasonMaxConcurrent, says: "Deployment/rolls is rolling",
 			pods: []corev1.Pod{of("b", "s", long)},
 		},
 		{
-			reason: "pods of a Deployment", limit: 1, is: []workload{web}, pending: "b", waits: ReasonMaxConcurrent, says: "Deployment/web has 1 of 2 pods available",
+			reason: "pods of a Deployment", limit: 1, is: []workload.Workload{web}, pending: "b", waits: ReasonMaxConcurrent, says: "Deployment/web has 1 of 2 pods available",
 			pods: []corev1.Pod{aPod("a2", "ReplicaSet", "web", no), aPod("b", "ReplicaSet", "web", long)},
 		},
 		{
-			reason: "pods of a Deployment that are available", limit: 1, is: []workload{web}, pending: "b", removed: "b", waits: ReasonEvicting,
+			reason: "pods of a Deployment that are available", limit: 1, is: []workload.Workload{web}, pending: "b", removed: "b", waits: ReasonEvicting,
 			pods: []corev1.Pod{aPod("a2", "ReplicaSet", "web", long), aPod("b", "ReplicaSet", "web", long)},
 		},
 		{
-			reason: "pods of a DaemonSet", limit: 1, is: []workload{daemons}, pending: "b", waits: ReasonMaxConcurrent, says: "DaemonSet/n has 1 of 2 pods available",
+			reason: "pods of a DaemonSet", limit: 1, is: []workload.Workload{daemons}, pending: "b", waits: ReasonMaxConcurrent, says: "DaemonSet/n has 1 of 2 pods available",
 			pods: []corev1.Pod{aPod("b", "DaemonSet", "n", long)},
 		},
 		{
@@ -170,7 +171,7 @@ func TestRemoveKeepsPodsAvailable(t *testing.T) {
 			pods: []corev1.Pod{aPod("a", "", "", no), aPod("b", "", "", long)},
 		},
 		{
-			reason: "no limit", is: []workload{set("s", 3, 20)}, pending: "a b", removed: "a b",
+			reason: "no limit", is: []workload.Workload{set("s", 3, 20)}, pending: "a b", removed: "a b",
 			pods: []corev1.Pod{of("a", "s", long), of("b", "s", no)},
 		},
 	} {
@@ -218,4 +219,9 @@ type evicts struct{ *cluster }
 
 func (evicts) Delete(context.Context, client.Object, ...client.DeleteOption) error {
 	panic("evictions ask budgets")
+}
+
+func of(o client.Object) workload.Workload {
+	w, _ := workload.Of(o)
+	return w
 }

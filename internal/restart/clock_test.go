@@ -63,3 +63,18 @@ func TestTheClockWasWrong(t *testing.T) {
 		})
 	}
 }
+
+// Nor does it keep pods from being evicted that a PodDisruptionBudget guarded then.
+func TestTheClockWasWrongWhenABudgetAllowedNothing(t *testing.T) {
+	for ahead, kept := range map[time.Duration]bool{5 * time.Second: true, askBudgetLast: true, 24 * time.Hour: false} {
+		s := common.RestartStatus{Pending: &common.PendingRestart{Started: true, NotBefore: &times(ahead)[0]}}
+		correctClock(&s, instant(noon))
+		if (s.Pending.NotBefore != nil) != kept {
+			t.Errorf("an eviction that was put off to %s from now: not before %v", ahead, s.Pending.NotBefore)
+		}
+	}
+	s := common.RestartStatus{Pending: &common.PendingRestart{NotBefore: &times(24 * time.Hour)[0]}}
+	if correctClock(&s, instant(noon)); s.Pending.NotBefore == nil {
+		t.Error("a window that opens tomorrow is forgotten")
+	}
+}

@@ -179,7 +179,7 @@ type facts struct {
 // restart was dropped.
 func plan(key Key, s *common.RestartStatus, r revision, f facts, now time.Time) (undone bool) {
 	if f.rolled && r.replaces(s.Pending) {
-		r.baseline = without(r.baseline, r.target)
+		r.baseline = without(r.baseline, s.Pending.Target)
 		r.compare()
 	}
 	s.Observed = r.baseline
@@ -312,11 +312,11 @@ func template(p *common.PendingRestart, uid types.UID) *common.WorkloadTemplate 
 }
 
 // anyRolled tells whether pods of any workload may have started since the restart became pending: those of one that
-// was changed, if only scaled, or was not there then.
+// was changed, if only scaled, was not there then, or was rolling.
 func anyRolled(p *common.PendingRestart, states []state) bool {
 	return slices.ContainsFunc(states, func(w state) bool {
 		was := template(p, w.id.UID)
-		return was == nil || was.Generation != w.id.Generation
+		return was == nil || was.Generation != w.id.Generation || was.Template == ""
 	})
 }
 

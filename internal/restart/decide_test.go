@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	"github.com/acme/platform-operator/internal/workload"
 )
 
 var (
@@ -66,6 +67,11 @@ func TestPlan(t *testing.T) {
 		{
 			reason: "undone, but a restart before may have started pods with newer content", events: []event{see(inA), {seen: inB, unconfirmed: true}, see(inA)},
 			pending: 2, target: []string{"ConfigMap/c"},
+		},
+		{
+			reason: "undone, but a workload has rolled before the content was written unseen", events: []event{
+				see(inA), written(inB, "1", false), {seen: written(inB, "3", true).seen, rolled: true}, see(inA),
+			}, pending: 3, target: []string{"ConfigMap/c"},
 		},
 		{reason: "undone after the start", events: []event{see(inA), see(inB), begins, see(inA)}, pending: 2, target: []string{"ConfigMap/c"}},
 		{
@@ -307,7 +313,7 @@ func TestConfirm(t *testing.T) {
 	for reached, want := range map[int64]bool{1: true, 2: false} { // 2: the cache does not show the restart yet
 		c := newMemory()
 		req := Request{Object: w, Status: &common.RestartStatus{Number: 1, Workloads: []common.RestartedWorkload{{UID: "d", Generation: reached}}}}
-		c.confirm(req, req.states([]workload{deployment(w)}))
+		c.confirm(req, req.states([]workload.Workload{of(w)}))
 		if c.confirms(req) != want {
 			t.Errorf("restarted as generation %d, seen as 1: confirmed is %v", reached, !want)
 		}
@@ -318,13 +324,13 @@ func TestAnyRolled(t *testing.T) {
 	is := func(uid string, generation int64) state {
 		return state{id: common.RestartedWorkload{UID: types.UID(uid), Generation: generation}}
 	}
-	p := &common.PendingRestart{Templates: []common.WorkloadTemplate{{UID: "a", Generation: 1}, {UID: "b", Generation: 1}}}
+	p := &common.PendingRestart{Templates: []common.WorkloadTemplate{{UID: "a", Generation: 1, Template: "a"}, {UID: "b", Generation: 1, Template: "b"}, {UID: "rolling", Generation: 1}}}
 	for reason, tc := range map[string]struct {
 		states []state
 		want   bool
 	}{
 		"as before": {[]state{is("a", 1), is("b", 1)}, false}, "one is gone": {[]state{is("a", 1)}, false},
-		"one rolled": {[]state{is("a", 2), is("b", 1)}, true}, "one is new": {[]state{is("c", 1)}, true}, "none": {nil, false},
+		"one rolled": {[]state{is("a", 2), is("b", 1)}, true}, "one is new": {[]state{is("c", 1)}, true}, "one was rolling": {[]state{is("rolling", 1)}, true}, "none": {nil, false},
 	} {
 		if got := anyRolled(p, tc.states); got != tc.want {
 			t.Errorf("%s: %v", reason, got)

@@ -18,6 +18,8 @@ import (
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
+
+	"github.com/acme/platform-operator/internal/workload"
 )
 
 // The reasons of conditions and events.
@@ -36,7 +38,8 @@ const (
 	ReasonRestartRefused = "RestartRefused"
 	// ReasonTargetMissing: the workload that the object names does not exist.
 	ReasonTargetMissing = "TargetMissing"
-	// ReasonRolloutHeld: a workload is paused or has a partition, so that some pods run with older content.
+	// ReasonRolloutHeld: a workload is paused, has a partition or has exceeded its progress deadline, so that some pods run with
+	// older content.
 	ReasonRolloutHeld = "RolloutHeld"
 
 	eventRestarting   = "Restarting"
@@ -71,7 +74,7 @@ type execution struct {
 	*Restarter
 	req       Request
 	status    *common.RestartStatus
-	workloads []workload
+	workloads []workload.Workload
 	listed    bool
 	pods      []metav1.PartialObjectMetadata
 	ready     map[types.UID]metav1.Time // since when each pod is, with restart.maxConcurrent
@@ -81,7 +84,8 @@ type execution struct {
 	errs          []error
 }
 
-// execute starts the pending restart, or goes on with it. The start is written down before anything is restarted.
+// execute starts the pending restart, or goes on with it. The start is written before the first pod is removed, and before
+// the first workload is patched unless the workloads' generations are recorded, which tell the same.
 func (r *Restarter) execute(ctx context.Context, req Request, now time.Time) (engine.Outcome, error) {
 	x := &execution{Restarter: r, req: req, status: req.Status}
 	if err := x.survey(ctx); err != nil {
@@ -95,12 +99,13 @@ func (r *Restarter) execute(ctx context.Context, req Request, now time.Time) (en
 		remember(x.status, req.Reason, now)
 		return x.end(common.OutcomeNothing, "no workload or pod is selected that can be restarted"), nil
 	default:
-		return x.start(now), nil
+		x.start(now)
+		if req.rolls() && x.status.Pending.Templates == nil {
+			return engine.DoneUntil(atOnce).Saying("a restart begins"), nil
+		}
 	}
-	t, err := x.roll(ctx)
+	t := x.roll(ctx)
 	switch {
-	case err != nil:
-		return engine.Outcome{}, err
 	case t.done():
 		return x.removePods(ctx, now)
 	case len(x.errs) > 0:
@@ -110,20 +115,20 @@ func (r *Restarter) execute(ctx context.Context, req Request, now time.Time) (en
 	}
 }
 
-func (x *execution) start(now time.Time) engine.Outcome {
+// start records the start.
+func (x *execution) start(now time.Time) {
 	begin(x.status, x.req.Reason, now)
 	what := x.status.History[0].Source + " changed"
 	x.req.Told(func() {
 		restarts.WithLabelValues(x.req.kind).Inc()
 		x.event(x.req.Object, corev1.EventTypeNormal, eventRestarting, what)
 	})
-	return engine.DoneUntil(atOnce).Saying("a restart begins")
 }
 
 // survey lists what is selected: pods only when the run depends on them, for that is a request to the API server.
 func (x *execution) survey(ctx context.Context) error {
 	var err error
-	if x.workloads, err = x.Restarter.workloads(ctx, x.Client, x.req); err != nil {
+	if x.workloads, err = x.Restarter.workloads(ctx, x.req); err != nil {
 		return err
 	}
 	if len(x.workloads) == 0 || !x.req.rolls() || x.req.Policy.DryRun {
@@ -156,13 +161,16 @@ func (x *execution) end(outcome common.RestartOutcome, message string) engine.Ou
 	conclude(x.status, outcome, message)
 	started := x.status.Pending.Started
 	settle(x.status)
-	if !started || len(x.status.Workloads) == 0 {
+	switch {
+	case x.req.lacksTarget(x.workloads):
+		return x.req.missing()
+	case !started || len(x.status.Workloads) == 0:
 		return engine.Done().Saying(upToDate)
 	}
 	for i := range x.workloads {
-		x.workloads[i].behind = true // the cache does not show yet what the patch has begun
+		x.workloads[i].Behind = true // as above
 	}
-	out := heldBack(x.req, x.workloads)
+	out := x.req.held(x.workloads, 0)
 	if !out.GoesOn() {
 		return out
 	}
@@ -172,9 +180,9 @@ func (x *execution) end(outcome common.RestartOutcome, message string) engine.Ou
 
 // roll marks the workloads whose turn it is, and counts those that wait. One that refuses stops none of
 // the others, nor does it take a turn.
-func (x *execution) roll(ctx context.Context) (t turns, err error) {
+func (x *execution) roll(ctx context.Context) (t turns) {
 	if !x.req.rolls() {
-		return t, nil
+		return t
 	}
 	states := x.req.states(x.workloads)
 	for _, s := range states {
@@ -186,43 +194,43 @@ func (x *execution) roll(ctx context.Context) (t turns, err error) {
 		}
 	}
 	t = turn(x.status, states, int(x.req.Policy.MaxConcurrent))
-	if len(t.now) == 0 {
-		return t, nil
-	}
-	peers, err := x.Peers.pending(ctx, x.Client, x.req)
-	if err != nil {
-		return t, err
-	}
 	for _, i := range t.now {
-		x.rollOne(ctx, x.workloads[i], peers)
+		x.rollOne(ctx, &x.workloads[i])
 	}
-	return t, nil
+	return t
 }
 
-// rollOne marks a workload. The marks of peers go along only when the cache shows the latest version of the
-// workload: a newer mark of theirs may be on it already.
-func (x *execution) rollOne(ctx context.Context, w workload, peers peers) {
-	own := map[string]string{x.req.annotation(): x.status.Pending.Mark}
-	all := peers.marks(w)
-	maps.Copy(all, own)
-	version := ""
-	if len(all) > 1 {
-		version = w.meta.ResourceVersion
-	}
-	generation, err := x.mark(ctx, w, all, version)
-	if version != "" && apierrors.IsConflict(err) {
-		generation, err = x.mark(ctx, w, own, "")
-	}
+// rollOne marks a workload, and notes when it refuses.
+func (x *execution) rollOne(ctx context.Context, w *workload.Workload) {
+	generation, err := x.markAll(ctx, *w)
 	switch {
 	case err == nil:
-		id := w.id()
+		id := idOf(*w)
 		id.Generation = generation
 		reach(x.status, id)
-		x.tell(x.req, w.object())
-	case !x.gone(ctx, w.object(), err):
+		w.Stuck = false // the cache does not show yet what the patch has begun
+		x.tell(x.req, w.Object())
+	case !x.gone(ctx, w.Object(), err):
 		x.refused = append(x.refused, w.String())
 		x.errs = append(x.errs, fmt.Errorf("restarting %s: %w", w, err))
 	}
+}
+
+// markAll sets the mark of the restart on a workload. The marks of peers go along only when the cache shows the latest
+// version of the workload: a newer mark of theirs may be on it already.
+func (x *execution) markAll(ctx context.Context, w workload.Workload) (generation int64, err error) {
+	all, err := x.Peers.marks(ctx, x.Client, x.req, w)
+	if err != nil {
+		return 0, err
+	}
+	own := map[string]string{x.req.annotation(): x.status.Pending.Mark}
+	if len(all) > 0 {
+		maps.Copy(all, own)
+		if generation, err = x.mark(ctx, w, all, w.Meta.ResourceVersion); !apierrors.IsConflict(err) {
+			return generation, err
+		}
+	}
+	return x.mark(ctx, w, own, "")
 }
 
 // tell reports a restart as an event of what was restarted. That has been done, whatever becomes of the status,
@@ -256,6 +264,9 @@ func (x *execution) waitForRollouts(t turns) engine.Outcome {
 	}
 	x.setReason(reason)
 	conclude(x.status, common.OutcomeRestarting, x.summary())
+	if out := x.req.held(x.workloads, lookAgain); !out.GoesOn() {
+		return out
+	}
 	return engine.DoneUntil(lookAgain).Saying(text)
 }
 

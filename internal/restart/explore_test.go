@@ -6,6 +6,8 @@ package restart
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,8 +19,8 @@ func (m model) search(t *testing.T) (wrong string, way []string, worlds int) {
 	t.Helper()
 	first := world{
 		Content: make([]int, m.watchers), Base: make([]int, m.watchers), Confirmed: make([]int64, m.watchers), Seen: make([]int, m.watchers), Lost: make([]bool, m.watchers),
-		Written: make([]int, m.watchers), Unattended: make([]bool, m.watchers),
-		Status: make([]*common.RestartStatus, m.watchers), Before: make([]*common.RestartStatus, m.watchers),
+		Written: make([]int, m.watchers), Read: make([]int, m.watchers), Unattended: make([]bool, m.watchers),
+		Shared: &reading{}, Status: make([]*common.RestartStatus, m.watchers), Before: make([]*common.RestartStatus, m.watchers),
 	}
 	for i := range first.Status {
 		first.Status[i], first.Before[i] = &common.RestartStatus{}, &common.RestartStatus{}
@@ -52,6 +54,66 @@ func (m model) search(t *testing.T) (wrong string, way []string, worlds int) {
 	return "", nil, len(all)
 }
 
+// others are the worlds after somebody else has rolled, undone, or made anew a workload.
+func (m model) others(w world, n int) []world {
+	l := w.Loads[n]
+	upgraded := w.clone()
+	upgraded.roll(n, l.Template+1, l.Marks, false)
+	all := []world{upgraded}
+	if l.Was != nil {
+		undone := w.clone()
+		undone.roll(n, l.Was.Template, l.Was.Marks, false)
+		undone.Loads[n].Undone++
+		again := w.clone() // from a manifest that was read off it, with its marks
+		again.Made++
+		again.Loads[n] = load{UID: 100 + again.Made, Marks: l.Was.Marks, Runs: slices.Clone(w.Content), Restarts: l.Restarts, Undone: l.Undone + 1}
+		all = append(all, undone, again)
+	}
+	for i := range all {
+		all[i].Rolls++
+	}
+	return all
+}
+
+// wrong says what must not be.
+func (m model) wrong(w world) string {
+	rolling := 0
+	for _, l := range w.Loads {
+		// A mark that others take off before the operator could record it is set once more. A write that the operator
+		// could not see may have been a change.
+		killed := w.Absences + w.Crashes
+		if m.shared { // each of the others restarts once more when nobody can tell that the first one has
+			l.Restarts -= (len(w.Status)-1)*killed + w.Unsure
+		}
+		if l.Restarts > w.Changes+l.Undone+min(w.Touches, killed) {
+			return fmt.Sprintf("%d restarts for %d changes", l.Restarts, w.Changes)
+		}
+		if l.Rolling {
+			rolling++
+		}
+	}
+	if m.maxConcurrent > 0 && rolling > m.maxConcurrent {
+		return fmt.Sprintf("%d workloads roll at once", rolling)
+	}
+	if w.Away || slices.Contains(w.Lost, true) || slices.Contains(w.Unattended, true) || slices.ContainsFunc(w.Loads, func(l load) bool { return l.Rolling }) {
+		return ""
+	}
+	for i := range w.Status {
+		if w.Status[i].Pending != nil || w.Seen[i] != w.Content[i] {
+			return ""
+		}
+		if worlds := m.run(w, i, how{now: true}); worlds[len(worlds)-1].Status[i].Pending != nil {
+			return ""
+		}
+	}
+	for _, l := range w.Loads {
+		if !slices.Equal(l.Runs, w.Content) {
+			return "all is settled, and a workload runs with other content than observed"
+		}
+	}
+	return ""
+}
+
 func text(t *testing.T, w world) []byte {
 	t.Helper()
 	out, err := json.Marshal(w)
@@ -70,6 +132,10 @@ func TestModel(t *testing.T) {
 		"two watchers of one workload":     {watchers: 2, workloads: 1, changes: 2, crashes: 1, rolls: 1},
 		"content that changes back unseen": {watchers: 1, workloads: 1, changes: 3, crashes: 1, absences: 1, touches: 1},
 		"sources that come and go, unseen": {watchers: 1, workloads: 1, changes: 3, absences: 1, outages: 1},
+		"two watchers of one source":       {watchers: 2, workloads: 1, changes: 3, shared: true, lateStarts: true},
+		"with caches that are late":        {watchers: 2, workloads: 1, changes: 2, shared: true},
+		"that are killed":                  {watchers: 2, workloads: 1, changes: 1, crashes: 1, shared: true},
+		"while others roll":                {watchers: 2, workloads: 1, changes: 1, rolls: 1, shared: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,6 +159,8 @@ func TestModelFindsMutants(t *testing.T) {
 		"writes that are not recorded":         {watchers: 1, workloads: 1, changes: 3, absences: 1, forgetsWrites: true},
 		"every write as a change":              {watchers: 1, workloads: 1, changes: 1, absences: 1, touches: 1, countsAllWrites: true},
 		"older marks of peers over newer ones": {watchers: 2, workloads: 1, changes: 3, crashes: 1, peersWithoutCheck: true},
+		"templates for other content":          {watchers: 2, workloads: 1, changes: 3, shared: true, lateStarts: true, keepsTemplates: true},
+		"what another watcher has seen since":  {watchers: 2, workloads: 1, changes: 3, shared: true, lateStarts: true, trustsFirstSeen: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

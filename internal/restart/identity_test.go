@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	"github.com/acme/platform-operator/internal/workload"
 )
 
 // writes records what a Restarter sends.
@@ -52,7 +53,7 @@ func (e evictions) Create(_ context.Context, _, eviction client.Object, _ ...cli
 // TestAMarkIsForTheVeryWorkload: one that was made anew under the same name is not restarted, and nothing but the
 // annotations is claimed.
 func TestAMarkIsForTheVeryWorkload(t *testing.T) {
-	w := workload{kind: kindDeployment, meta: &metav1.ObjectMeta{Namespace: "ns", Name: "d", UID: "uid-1"}}
+	w := workload.Workload{Kind: workload.Deployment, Meta: &metav1.ObjectMeta{Namespace: "ns", Name: "d", UID: "uid-1"}}
 	for version, meta := range map[string]map[string]any{
 		"": {"uid": "uid-1"}, "7": {"uid": "uid-1", "resourceVersion": "7"},
 	} {

@@ -10,8 +10,8 @@ import (
 	"k8s.io/utils/lru"
 )
 
-// remembered is how much of each a Restarter remembers.
-const remembered = 10_000
+// Remembered is of how many objects, or sources of objects, something is remembered that need not survive the operator.
+const Remembered = 10_000
 
 // memory is what need not survive the operator. What is forgotten is a restart more at worst.
 type memory struct {
@@ -24,7 +24,7 @@ type memory struct {
 	hanging *lru.Cache
 }
 
-func newMemory() memory { return memory{lru.New(remembered), lru.New(remembered), lru.New(remembered)} }
+func newMemory() memory { return memory{lru.New(Remembered), lru.New(Remembered), lru.New(Remembered)} }
 
 type attendedSource struct {
 	object types.UID

@@ -28,6 +28,11 @@ type model struct {
 	changes, outages, crashes, rolls int // how many of each
 	absences, touches                int // how often the operator is away, and sources are written without a change
 	maxConcurrent                    int
+	// shared: all watchers read one source, each at moments of its own, and have a debounce. Each content is seen by one of
+	// them at least before it changes.
+	shared bool
+	// lateStarts: pods may start late also when the operator is never away.
+	lateStarts bool
 	// The mutants.
 	marksOfContent    bool // marks without a number, as in version 0.1.0
 	absenceUnchanged  bool // a source that is not seen has the baseline's value
@@ -37,6 +42,8 @@ type model struct {
 	forgetsWrites     bool // when sources were written is not recorded
 	countsAllWrites   bool // a source that is written counts as changed, also while the operator runs
 	peersWithoutCheck bool // marks of peers are set without regard to their number and to the workload's version
+	keepsTemplates    bool // templates that one watcher has read hold for other content, too
+	trustsFirstSeen   bool // and although another one has seen something else in between
 }
 
 // world is one state.
@@ -44,6 +51,7 @@ type world struct {
 	Content, Seen []int  // of each watcher's source: what it holds, and what was last observed
 	Base          []int  // and what it held when the watcher was last settled
 	Written       []int  // how often it was written
+	Read          []int  // how often it was when the watcher read it last
 	Unattended    []bool // the operator has not seen it since it is back
 	Away          bool
 	Absences      int
@@ -59,6 +67,8 @@ type world struct {
 	Crashes       int
 	Rolls         int
 	Made          int
+	Unsure        int      // how often a workload was restarted that was seen in a late cache, or rolling
+	Shared        *reading // of the source that is shared, as long as the operator is not killed
 }
 
 // load is a workload.
@@ -75,9 +85,11 @@ type load struct {
 
 func (w world) clone() world {
 	out := w
+	out.Shared = new(*w.Shared)
+	out.Shared.Templates = maps.Clone(w.Shared.Templates)
 	out.Content, out.Seen, out.Lost = slices.Clone(w.Content), slices.Clone(w.Seen), slices.Clone(w.Lost)
 	out.Status, out.Before = slices.Clone(w.Status), slices.Clone(w.Before)
-	out.Written, out.Unattended = slices.Clone(w.Written), slices.Clone(w.Unattended)
+	out.Written, out.Read, out.Unattended = slices.Clone(w.Written), slices.Clone(w.Read), slices.Clone(w.Unattended)
 	out.Base, out.Confirmed, out.Loads = slices.Clone(w.Base), slices.Clone(w.Confirmed), slices.Clone(w.Loads)
 	return out
 }
@@ -97,8 +109,8 @@ func (w *world) roll(i int, template int, marks map[int]string, byOperator bool)
 // state is how the operator sees a workload.
 func (l load) state(watcher int) state {
 	return state{
-		id:   common.RestartedWorkload{Kind: kindDeployment, UID: types.UID(fmt.Sprint(l.UID)), Generation: l.Generation},
-		mark: l.Marks[watcher], template: fmt.Sprint(l.Template, l.Marks), rolling: l.Rolling, byItself: true,
+		id:   common.RestartedWorkload{Kind: "Deployment", UID: types.UID(fmt.Sprint(l.UID)), Generation: l.Generation},
+		mark: l.Marks[watcher], template: fmt.Sprint(l.Template, l.Marks), rolling: l.Rolling, behind: l.Rolling, byItself: true,
 	}
 }
 
@@ -151,6 +163,8 @@ func (m model) run(w world, i int, h how) []world {
 	case !w.Lost[i] && !h.blind:
 		seen = []Observation{m.read(w, i)}
 		after.Seen[i], after.Unattended[i] = w.Content[i], false
+		after.Read[i] = w.Written[i]
+		after.Shared = m.share(after.Shared, seen[0])
 	case m.absenceUnchanged:
 		seen = []Observation{modelSeen[i][w.Base[i]]}
 	}
@@ -179,18 +193,33 @@ func (m model) run(w world, i int, h how) []world {
 	return append(worlds, last)
 }
 
+// share is what is known of the source that all watchers share after one of them has read it.
+func (m model) share(was *reading, seen Observation) *reading {
+	is := was.found(seen.Hash.old, 1, 0)
+	switch {
+	case m.keepsTemplates && was.Templates != nil:
+		is.Templates = was.Templates
+	case m.trustsFirstSeen && is != was && was.Hash != "" && len(was.Templates) > 0:
+		return was
+	}
+	return is
+}
+
 // restart does what execute does.
 func (m model) restart(w *world, i int, s *common.RestartStatus, h how) (worlds []world) {
 	p := s.Pending
 	if !p.Started {
-		if !h.now {
+		if !h.now || m.shared && p.Templates == nil {
 			if p.Templates == nil {
 				recordTemplates(s, w.states(i, false))
+				if m.shared && w.Shared.Hash == modelSeen[i][w.Seen[i]].Hash.old {
+					w.Shared.share(p.Templates)
+				}
 			}
 			return nil
 		}
 		begin(s, "", noon)
-		if !m.startUnwritten {
+		if p.Templates == nil && !m.startUnwritten {
 			return nil
 		}
 	}
@@ -202,7 +231,12 @@ func (m model) restart(w *world, i int, s *common.RestartStatus, h how) (worlds 
 	}
 	t := turn(s, states, m.maxConcurrent)
 	for _, n := range t.now {
+		was := template(p, states[n].id.UID)
+		sure := !h.late && was != nil && was.Template != ""
 		if m.patch(w, i, n, p.Mark, h.late) {
+			if m.shared && !sure {
+				w.Unsure++
+			}
 			worlds = append(worlds, w.clone())
 		}
 		id := states[n].id
@@ -272,7 +306,7 @@ func (m model) next(w world) []world {
 			ended, late := w.clone(), w.clone()
 			ended.Loads[n].Rolling = false
 			all = append(all, ended)
-			if m.absences > 0 {
+			if m.absences > 0 || m.lateStarts {
 				late.Loads[n].Runs = slices.Clone(w.Content)
 				all = append(all, late)
 			}
@@ -287,7 +321,7 @@ func (m model) next(w world) []world {
 // killed is the world without the operator, which forgets what it had in memory.
 func (w world) killed() world {
 	x := w.clone()
-	x.Away, x.Confirmed = true, make([]int64, len(w.Confirmed))
+	x.Away, x.Confirmed, x.Shared = true, make([]int64, len(w.Confirmed)), &reading{}
 	for i := range x.Unattended {
 		x.Unattended[i] = true
 	}
@@ -297,17 +331,29 @@ func (w world) killed() world {
 // writes are the worlds after a write of a source.
 func (m model) writes(w world, i int) (all []world) {
 	unattended := w.Away || w.Unattended[i]
-	if w.Seen[i] != w.Content[i] && (!unattended || m.absences == 0) {
+	seen := w.Seen[i] == w.Content[i]
+	if m.shared {
+		seen = slices.Contains(w.Read, w.Written[i])
+	}
+	if m.shared && i > 0 || !seen && (!unattended || m.absences == 0) {
 		return nil
 	}
 	write := func(content int) *world {
 		x := w.clone()
-		x.Content[i] = content
-		x.Written[i]++
+		for j := range x.Content {
+			if j == i || m.shared {
+				x.Content[j] = content
+				x.Written[j]++
+			}
+		}
 		all = append(all, x)
 		return &all[len(all)-1]
 	}
-	for c := range 3 {
+	contents := 3
+	if m.lateStarts {
+		contents = 2
+	}
+	for c := range contents {
 		if c != w.Content[i] && w.Changes < m.changes {
 			write(c).Changes++
 		}
@@ -323,6 +369,9 @@ func (m model) operator(w world) []world {
 	var all []world
 	for i := range w.Status {
 		for _, h := range []how{{}, {now: true}, {now: true, blind: true}, {now: true, late: true}} {
+			if m.lateStarts && (h.late || h.blind) { // there would be very many worlds
+				continue
+			}
 			worlds := m.run(w, i, h)
 			all = append(all, worlds[len(worlds)-1])
 			if w.Crashes < m.crashes {
@@ -336,60 +385,4 @@ func (m model) operator(w world) []world {
 		}
 	}
 	return all
-}
-
-// others are the worlds after somebody else has rolled, undone, or made anew a workload.
-func (m model) others(w world, n int) []world {
-	l := w.Loads[n]
-	upgraded := w.clone()
-	upgraded.roll(n, l.Template+1, l.Marks, false)
-	all := []world{upgraded}
-	if l.Was != nil {
-		undone := w.clone()
-		undone.roll(n, l.Was.Template, l.Was.Marks, false)
-		undone.Loads[n].Undone++
-		again := w.clone() // from a manifest that was read off it, with its marks
-		again.Made++
-		again.Loads[n] = load{UID: 100 + again.Made, Marks: l.Was.Marks, Runs: slices.Clone(w.Content), Restarts: l.Restarts, Undone: l.Undone + 1}
-		all = append(all, undone, again)
-	}
-	for i := range all {
-		all[i].Rolls++
-	}
-	return all
-}
-
-// wrong says what must not be.
-func (m model) wrong(w world) string {
-	rolling := 0
-	for _, l := range w.Loads {
-		// A mark that others take off before the operator could record it is set once more. A write that the operator
-		// could not see may have been a change.
-		if l.Restarts > w.Changes+l.Undone+min(w.Touches, w.Absences+w.Crashes) {
-			return fmt.Sprintf("%d restarts for %d changes", l.Restarts, w.Changes)
-		}
-		if l.Rolling {
-			rolling++
-		}
-	}
-	if m.maxConcurrent > 0 && rolling > m.maxConcurrent {
-		return fmt.Sprintf("%d workloads roll at once", rolling)
-	}
-	if w.Away || slices.Contains(w.Lost, true) || slices.Contains(w.Unattended, true) || slices.ContainsFunc(w.Loads, func(l load) bool { return l.Rolling }) {
-		return ""
-	}
-	for i := range w.Status {
-		if w.Status[i].Pending != nil || w.Seen[i] != w.Content[i] {
-			return ""
-		}
-		if worlds := m.run(w, i, how{now: true}); worlds[len(worlds)-1].Status[i].Pending != nil {
-			return ""
-		}
-	}
-	for _, l := range w.Loads {
-		if !slices.Equal(l.Runs, w.Content) {
-			return "all is settled, and a workload runs with other content than observed"
-		}
-	}
-	return ""
 }

@@ -12,65 +12,58 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/acme/platform-operator/internal/names"
+	"github.com/acme/platform-operator/internal/workload"
 )
 
 // Peers are the kinds whose objects restart workloads. A workload that is restarted for one of them gets the marks
 // of all that wait to restart it, so that it rolls once.
-type Peers struct{ kinds []peerKind }
+type Peers struct {
+	// Readings are what their objects have read of sources that they share.
+	Readings Readings
+	kinds    []peerKind
+}
 
-// peerKind lists the requests of the objects of one kind in a namespace whose restart is pending.
+// peerKind lists the requests of the objects of one kind whose restart is pending.
 type peerKind struct {
 	name string
-	list func(ctx context.Context, reader client.Reader, namespace string) ([]Request, error)
+	list func(ctx context.Context, reader client.Reader, opts ...client.ListOption) ([]Request, error)
 }
 
-// peer is another object whose restart is pending.
-type peer struct {
-	key, mark string
-	Request
-}
-
-type peers []peer
-
-// pending lists the other objects of the namespace whose restart of workloads is pending.
-func (p *Peers) pending(ctx context.Context, reader client.Reader, req Request) (peers, error) {
-	var all peers
-	for _, k := range p.kinds {
-		requests, err := k.list(ctx, reader, req.Object.GetNamespace())
-		if err != nil {
-			return nil, fmt.Errorf("listing what else waits to restart something: %w", err)
-		}
-		for _, other := range requests {
-			waits := other.Status.Pending
-			if waits.Number == 0 || other.Policy.DryRun || !other.rolls() || other.Object.GetUID() == req.Object.GetUID() ||
-				other.Object.GetAnnotations()[names.AnnotationPaused] == "true" {
-				continue
-			}
-			all = append(all, peer{names.RestartMark(k.name, other.Object.GetName()), waits.Mark, other})
-		}
-	}
-	return all, nil
-}
-
-// marks are the marks of peers that a workload gets along: those that are newer than what it carries.
-func (p peers) marks(w workload) map[string]string {
+// marks are the marks that a workload gets along with that of a request: of all other objects that wait to restart it, as
+// far as they are newer than what it carries.
+func (p *Peers) marks(ctx context.Context, reader client.Reader, req Request, w workload.Workload) (map[string]string, error) {
 	out := map[string]string{}
-	for _, other := range p {
-		if other.selects(w) && numberOf(other.mark) > numberOf(w.template.Annotations[other.key]) {
-			out[other.key] = other.mark
+	for _, k := range p.kinds {
+		for _, key := range keysOf(w) {
+			requests, err := k.list(ctx, reader, client.InNamespace(req.Object.GetNamespace()), client.MatchingFields{selectIndex: key})
+			if err != nil {
+				return nil, fmt.Errorf("listing what else waits to restart %s: %w", w, err)
+			}
+			for _, other := range requests {
+				other.kind = k.name
+				mark, is := other.Status.Pending.Mark, w.Template.Annotations[other.annotation()]
+				if other.waitsBeside(req) && other.selects(w) && numberOf(mark) > numberOf(is) {
+					out[other.annotation()] = mark
+				}
+			}
 		}
 	}
-	return out
+	return out, nil
 }
 
-// listRequests lists the requests of all objects of a kind whose restart is pending, in a namespace; in all namespaces when
-// it is "".
+// waitsBeside tells whether a pending restart is that of another object, and will patch workloads.
+func (q Request) waitsBeside(req Request) bool {
+	return q.Object.GetUID() != req.Object.GetUID() && q.Status.Pending.Number > 0 && !q.Policy.DryRun && q.rolls() &&
+		q.Object.GetAnnotations()[names.AnnotationPaused] != "true"
+}
+
+// listRequests lists the requests of all objects of a kind whose restart is pending.
 func listRequests[T Object](
 	newList func() client.ObjectList, request func(T) Request,
-) func(context.Context, client.Reader, string) ([]Request, error) {
-	return func(ctx context.Context, reader client.Reader, namespace string) ([]Request, error) {
+) func(context.Context, client.Reader, ...client.ListOption) ([]Request, error) {
+	return func(ctx context.Context, reader client.Reader, opts ...client.ListOption) ([]Request, error) {
 		list := newList()
-		if err := reader.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
+		if err := reader.List(ctx, list, append(opts, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)...); err != nil {
 			return nil, err
 		}
 		var all []Request

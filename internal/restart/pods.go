@@ -19,17 +19,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
+
+	"github.com/acme/platform-operator/internal/workload"
 )
 
 // podSelector selects the pods of a request; nil when there is nothing to select pods by.
-func (q Request) podSelector(all []workload) (labels.Selector, error) {
+func (q Request) podSelector(all []workload.Workload) (labels.Selector, error) {
 	switch {
 	case q.Target == nil:
 		return q.Selector, nil
-	case len(all) == 0 || q.rolls() && !all[0].onDelete:
+	case len(all) == 0 || q.rolls() && !all[0].OnDelete:
 		return labels.Nothing(), nil
 	}
-	return metav1.LabelSelectorAsSelector(all[0].selector)
+	return metav1.LabelSelectorAsSelector(all[0].Selector)
 }
 
 // restartable tells whether a pod is to be evicted or deleted. alone says that it is left alone because
@@ -52,7 +54,7 @@ func restartable(strategy common.RestartStrategy, pod *metav1.PartialObjectMetad
 // rolledByTemplate tells whether a pod is restarted by the pod template of a workload.
 func rolledByTemplate(owner *metav1.OwnerReference, pod *metav1.PartialObjectMetadata) bool {
 	switch owner.Kind {
-	case kindStatefulSet, kindDaemonSet:
+	case workload.StatefulSet, workload.DaemonSet:
 		return owner.APIVersion == "apps/v1"
 	case "ReplicaSet":
 		_, ofDeployment := pod.Labels["pod-template-hash"]
@@ -217,8 +219,8 @@ func (x *execution) listPods(ctx context.Context) error {
 func (x *execution) onDelete() []types.UID {
 	var uids []types.UID
 	for _, w := range x.workloads {
-		if w.onDelete {
-			uids = append(uids, w.meta.UID)
+		if w.OnDelete {
+			uids = append(uids, w.Meta.UID)
 		}
 	}
 	return uids

@@ -161,6 +161,9 @@ func instant(t time.Time) metav1.MicroTime { return metav1.NewMicroTime(t.Trunca
 func correctClock(s *common.RestartStatus, now metav1.MicroTime) {
 	if p := s.Pending; p != nil {
 		p.Changed, p.Since = earlier(p.Changed, now), earlier(p.Since, now)
+		if p.Started && p.NotBefore != nil && p.NotBefore.Sub(now.Time) > askBudgetLast+time.Second {
+			p.NotBefore = nil // of an eviction, which is never put off for longer
+		}
 	}
 	wrong := func(t metav1.Time) bool { return t.Sub(now.Time) > clockWasWrong }
 	s.Recent = slices.DeleteFunc(s.Recent, wrong)

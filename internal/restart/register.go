@@ -5,9 +5,9 @@ package restart
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
-	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -17,6 +17,7 @@ import (
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
+	"github.com/acme/platform-operator/internal/workload"
 )
 
 // Object is an object of a kind that restarts.
@@ -48,10 +49,13 @@ func Register[T Object](mgr ctrl.Manager, prototype T, c Config[T]) (*Restarter,
 	if err != nil {
 		return nil, nil, fmt.Errorf("making a list of %s: %w", c.Kind, err)
 	}
+	if err := index(mgr.GetFieldIndexer(), prototype, c); err != nil {
+		return nil, nil, err
+	}
 	requests := listRequests(newList, c.Request)
 	c.Peers.kinds = append(c.Peers.kinds, peerKind{c.Kind, requests})
 	err = observePending(c.Kind, c.Clock, func(ctx context.Context) ([]*common.PendingRestart, error) {
-		all, err := requests(ctx, mgr.GetCache(), "")
+		all, err := requests(ctx, mgr.GetCache())
 		var waiting []*common.PendingRestart
 		for _, r := range all {
 			waiting = append(waiting, r.Status.Pending)
@@ -71,10 +75,36 @@ func Register[T Object](mgr ctrl.Manager, prototype T, c Config[T]) (*Restarter,
 	return r, watches[T](c.Kind), nil
 }
 
+// index adds the look-ups of workloads, by what selects them, and of objects whose restart is pending, by what they select.
+func index[T Object](indexer client.FieldIndexer, prototype T, c Config[T]) error {
+	add := func(of client.Object, keys client.IndexerFunc) error {
+		if err := indexer.IndexField(context.Background(), of, selectIndex, keys); err != nil {
+			return fmt.Errorf("indexing %T by what selects it: %w", of, err)
+		}
+		return nil
+	}
+	err := add(prototype, func(o client.Object) []string {
+		if one := o.(T); one.Restarts().Pending != nil {
+			return []string{c.Request(one).key()}
+		}
+		return nil
+	})
+	if len(c.Peers.kinds) > 0 { // the first kind has done the workloads
+		return err
+	}
+	for _, of := range workload.Types() {
+		err = errors.Join(err, add(of, func(o client.Object) []string {
+			w, _ := workload.Of(o)
+			return keysOf(w)
+		}))
+	}
+	return err
+}
+
 // watches are those of the workloads that an object has restarted.
 func watches[T Object](kind string) []engine.Watch[T] {
 	var all []engine.Watch[T]
-	for _, of := range []client.Object{&appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{}} {
+	for _, of := range workload.Types() {
 		all = append(all, engine.Watch[T]{
 			Of: of,
 			UIDs: func(obj T) []types.UID {

@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/acme/platform-operator/internal/engine"
+
+	"github.com/acme/platform-operator/internal/workload"
 )
 
 // wait records why a restart waits, and requeues the object in time. It is settled first what the workloads'
@@ -18,11 +20,13 @@ import (
 func (r *Restarter) wait(ctx context.Context, req Request, reason string, at, now time.Time) (engine.Outcome, error) {
 	p := req.Status.Pending
 	if p.Templates == nil && !p.Started {
+		share := r.Peers.Readings.sharing(req)
 		all, err := r.look(ctx, req)
 		if err != nil {
 			return engine.Outcome{}, err
 		}
 		recordTemplates(req.Status, req.states(all))
+		share(p.Templates)
 	}
 	if p.Reason != reason {
 		req.suppressed(reason)
@@ -56,41 +60,62 @@ func soon(at, now time.Time) time.Duration {
 // restart gave them.
 func (r *Restarter) settled(ctx context.Context, req Request, now time.Time) (engine.Outcome, error) {
 	s := req.Status
-	if s.Mark == "" || len(s.Workloads) == 0 {
+	if req.Target == nil && (s.Mark == "" || len(s.Workloads) == 0) {
 		return engine.Done().Saying(upToDate), nil
 	}
-	all, err := r.workloads(ctx, r.Client, req)
-	if err != nil {
+	all, err := r.workloads(ctx, req)
+	switch {
+	case err != nil:
 		return engine.Outcome{}, err
+	case req.lacksTarget(all):
+		return req.missing(), nil
 	}
 	states := req.states(all)
-	soon := s.LastRestart != nil && now.Sub(s.LastRestart.Time) < revertedFor
-	if lost := reverted(s, states); len(lost) > 0 && (soon || r.memory.hangs(req)) {
-		return engine.BlockFor(recheck, ReasonReverted, fmt.Sprintf(
-			"the restart mark %s was taken off the pod templates of %s, right after it had restarted them or before that had ended. It is not "+
-				"set again, for that would restart the pods again and again. Have the tool that manages them ignore this annotation, or "+
-				"restart with the strategy Evict",
-			req.annotation(), join(lost))), nil
+	if out := r.reverted(req, states, now); !out.GoesOn() {
+		return out, nil
 	}
 	r.memory.confirm(req, states)
-	out := heldBack(req, all)
+	out := req.held(all, 0)
 	if r.memory.hang(req, states) && out.GoesOn() {
 		return engine.DoneUntil(recheck).Saying(upToDate), nil // so that it is known when it has ended
 	}
 	return out, nil
 }
 
-// heldBack is done unless a workload keeps pods with older content.
-func heldBack(req Request, all []workload) engine.Outcome {
+// reverted is done unless somebody has taken the mark off workloads, in the way of somebody who works against restarts.
+func (r *Restarter) reverted(req Request, states []state, now time.Time) engine.Outcome {
+	last, lost := req.Status.LastRestart, reverted(req.Status, states)
+	soon := last != nil && now.Sub(last.Time) < revertedFor
+	if len(lost) == 0 || !soon && !r.memory.hangs(req) {
+		return engine.Done()
+	}
+	return engine.BlockFor(recheck, ReasonReverted, fmt.Sprintf(
+		"the restart mark %s was taken off the pod templates of %s, right after it had restarted them or before that had ended. It is not "+
+			"set again, for that would restart the pods again and again. Have the tool that manages them ignore this annotation, or "+
+			"restart with the strategy Evict",
+		req.annotation(), join(lost)))
+}
+
+// held is done unless a workload that was restarted keeps pods with older content. Its watch brings the object back, at rest.
+func (q Request) held(all []workload.Workload, after time.Duration) engine.Outcome {
 	var held []string
 	for _, w := range all {
-		if w.isHeldBack() && entry(req.Status, w.meta.UID) != nil {
-			held = append(held, fmt.Sprintf("%s: %s", w, w.heldBy))
+		if by := w.Held(); by != "" && entry(q.Status, w.Meta.UID) != nil {
+			held = append(held, fmt.Sprintf("%s: %s", w, by))
 		}
 	}
 	if len(held) == 0 {
 		return engine.Done().Saying(upToDate)
 	}
-	return engine.Wait(0, ReasonRolloutHeld, "some pods still run with older content, because their workloads do not replace them: "+
-		join(held)+". Resume the rollout, or take the partition away")
+	return engine.Wait(after, ReasonRolloutHeld, "some pods still run with older content, because their workloads do not replace them: "+
+		join(held)+". Resume the rollout, take the partition away, or see why new pods do not become available").Warning()
+}
+
+// lacksTarget tells whether the one workload to restart does not exist.
+func (q Request) lacksTarget(all []workload.Workload) bool { return q.Target != nil && len(all) == 0 }
+
+// missing is the outcome when the one workload to restart does not exist.
+func (q Request) missing() engine.Outcome {
+	return engine.BlockFor(lookAgain, ReasonTargetMissing, fmt.Sprintf(
+		"%s/%s does not exist in this namespace, so that nothing is restarted; create it, or correct the target", q.Target.Kind, q.Target.Name))
 }

@@ -15,15 +15,26 @@
 //	     has rolled meanwhile                                  the baseline lacks what has started
 //
 // Each arrow is one write of the status. It comes before the first patch of a workload, so that a crash
-// repeats what it interrupted. A workload is restarted by a mark on its pod template: the number, and a keyed
-// hash of the object's UID, the number and the target. A mark is unique: a workload that carries it has been
-// reached by this very restart, and setting it again changes nothing. A source that cannot be seen has the
-// value of the target, else of the baseline; that it is not seen never says that it is unchanged. One that was written
+// repeats what it interrupted; but a restart for which the workloads' generations are recorded may start and end in one
+// write, because a generation that differs later tells that it had started. A workload is restarted by a mark on its pod
+// template: the number, and a keyed hash of the object's UID, the number and the target. A mark is unique: a workload that
+// carries it has been reached by this very restart, and setting it again changes nothing. A source that cannot be seen has
+// the value of the target, else of the baseline; that it is not seen never says that it is unchanged. One that was written
 // while the operator was away may have changed and changed back: then its content is not the baseline any more.
 //
-// decide.go decides and is pure, record.go writes the status, targets.go knows workloads and pods, and
-// execute.go restarts them; memory.go holds what need not survive the operator. model_test.go explores what
-// decide.go and record.go do under every order of changes, outages and crashes.
+// What a restart is, is in four files: decide.go decides, and is pure; record.go writes down in the status what was decided;
+// targets.go selects workloads, and marks them; execute.go goes through a restart that is due. Beside them:
+//
+//	register.go              what a kind calls, its watches and indexes
+//	content.go, key.go       what is compared, and the keyed hashes of it
+//	due.go                   when a restart may begin
+//	pods.go, available.go    pods that are evicted or deleted, and how many may be missing at once
+//	report.go                the outcome of a run that waits, or in which nothing is pending
+//	peers.go, readings.go    what several objects that restart one workload have to do with each other
+//	memory.go                what need not survive the operator
+//	legacy.go                what version 0.1.0 has recorded
+//
+// model_test.go explores what decide.go, record.go and readings.go do under every order of changes, outages and crashes.
 package restart
 
 import (
@@ -115,6 +126,8 @@ type Observation struct {
 	Keys map[string]Hash
 	// OnlyKeys says that Keys are all that counts. The first observation of a key is its baseline.
 	OnlyKeys bool
+	// Shared identifies the source among all that objects share, and have read with Peers.Readings. Optional.
+	Shared string
 	// Absent are keys that count and do not exist now, with OnlyKeys. What was last seen of them stays.
 	Absent []string
 	// Version is the resourceVersion of the source, if it has one.
@@ -179,27 +192,6 @@ func Recorded(s *common.RestartStatus, source, version string) (Observation, boo
 // refuses.
 func (r *Restarter) Run(ctx context.Context, req Request) (engine.Outcome, error) {
 	req.kind = r.Kind
-	out, err := r.run(ctx, req)
-	if err != nil || req.Status.Pending != nil || !out.GoesOn() {
-		return out, err
-	}
-	return r.expectTarget(ctx, req, out)
-}
-
-// expectTarget blocks when the one workload to restart does not exist.
-func (r *Restarter) expectTarget(ctx context.Context, req Request, out engine.Outcome) (engine.Outcome, error) {
-	if req.Target == nil {
-		return out, nil
-	}
-	all, err := list(ctx, r.Client, req.Target.Kind, req)
-	if err != nil || len(all) > 0 {
-		return out, err
-	}
-	return engine.BlockFor(lookAgain, ReasonTargetMissing, fmt.Sprintf(
-		"%s/%s does not exist in this namespace, so that nothing is restarted; create it, or correct the target", req.Target.Kind, req.Target.Name)), nil
-}
-
-func (r *Restarter) run(ctx context.Context, req Request) (engine.Outcome, error) {
 	key, err := r.Key(ctx, req.Object)
 	if err != nil {
 		return engine.Outcome{}, err
@@ -233,7 +225,7 @@ func (r *Restarter) facts(ctx context.Context, req Request, seen revision) (fact
 	s := req.Status
 	f := facts{confirmed: s.Number == 0 || r.memory.confirms(req)}
 	if s.Number == 0 && len(seen.changed) > 0 {
-		all, err := r.workloads(ctx, r.Client, req)
+		all, err := r.workloads(ctx, req)
 		if err != nil {
 			return f, err
 		}
@@ -242,15 +234,9 @@ func (r *Restarter) facts(ctx context.Context, req Request, seen revision) (fact
 	if !seen.replaces(s.Pending) {
 		return f, nil
 	}
-	var err error
-	f.rolled, err = r.rolledSince(ctx, req)
-	return f, err
-}
-
-// rolledSince tells whether pods of any selected workload may have started since the restart became pending.
-func (r *Restarter) rolledSince(ctx context.Context, req Request) (bool, error) {
 	all, err := r.look(ctx, req)
-	return anyRolled(req.Status.Pending, req.states(all)), err
+	f.rolled = anyRolled(s.Pending, req.states(all))
+	return f, err
 }
 
 // due tells whether the pending restart may happen now: then the reason is empty.
@@ -276,13 +262,7 @@ func (r *Restarter) expectKey(req Request, key Key) {
 	s.KeyID = key.ID()
 }
 
-// maxNote is the longest note of an event that the API server accepts, in bytes.
-const maxNote = 1024
-
 // event reports about an object. A note that is too long is cut: the API server would reject the event.
 func (r *Restarter) event(about client.Object, eventType, reason, note string) {
-	if len(note) > maxNote {
-		note = names.Clip(note, maxNote-len("…"))
-	}
-	r.Event(about, eventType, reason, note)
+	r.Event(about, eventType, reason, names.Note(note))
 }

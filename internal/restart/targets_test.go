@@ -6,11 +6,11 @@ package restart
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -19,117 +19,66 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
-	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
+	"github.com/acme/platform-operator/internal/workload"
 )
-
-func TestRolling(t *testing.T) {
-	three, done := new(int32(3)), appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 3, UpdatedReplicas: 3, AvailableReplicas: 3}
-	deploymentOf := func(s appsv1.DeploymentStatus, paused bool) *appsv1.Deployment {
-		return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Spec: appsv1.DeploymentSpec{Replicas: three, Paused: paused}, Status: s}
-	}
-	with := func(f func(*appsv1.DeploymentStatus)) appsv1.DeploymentStatus {
-		s := done
-		f(&s)
-		return s
-	}
-	setOf := func(f func(*appsv1.StatefulSet)) *appsv1.StatefulSet {
-		o := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Spec: appsv1.StatefulSetSpec{Replicas: three}}
-		o.Status = appsv1.StatefulSetStatus{ObservedGeneration: 2, AvailableReplicas: 3, UpdatedReplicas: 1, CurrentRevision: "a", UpdateRevision: "b"}
-		f(o)
-		return o
-	}
-	for _, tc := range []struct {
-		reason string
-		is     workload
-		want   bool
-	}{
-		{"all are new and available", deployment(deploymentOf(done, false)), false},
-		{"not seen yet", deployment(deploymentOf(with(func(s *appsv1.DeploymentStatus) { s.ObservedGeneration = 1 }), false)), true},
-		{"some are old", deployment(deploymentOf(with(func(s *appsv1.DeploymentStatus) { s.UpdatedReplicas = 2 }), false)), true},
-		{"old ones are still there", deployment(deploymentOf(with(func(s *appsv1.DeploymentStatus) { s.Replicas = 4 }), false)), true},
-		{"some are not available", deployment(deploymentOf(with(func(s *appsv1.DeploymentStatus) { s.AvailableReplicas = 2 }), false)), true},
-		{"paused", deployment(deploymentOf(appsv1.DeploymentStatus{}, true)), false},
-		{"a StatefulSet in the middle", statefulSet(setOf(func(*appsv1.StatefulSet) {})), true},
-		{"a StatefulSet at its end", statefulSet(setOf(func(o *appsv1.StatefulSet) { o.Status.CurrentRevision = "b" })), false},
-		{"a StatefulSet of which one is not available", statefulSet(setOf(func(o *appsv1.StatefulSet) {
-			o.Status.CurrentRevision, o.Status.AvailableReplicas = "b", 2
-		})), true},
-		{"a StatefulSet up to its partition", statefulSet(setOf(func(o *appsv1.StatefulSet) {
-			o.Spec.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateStatefulSetStrategy{Partition: new(int32(2))}
-		})), false},
-		{"a StatefulSet that is updated by hand", statefulSet(setOf(func(o *appsv1.StatefulSet) {
-			o.Spec.UpdateStrategy.Type = appsv1.OnDeleteStatefulSetStrategyType
-		})), false},
-		{"a DaemonSet in the middle", daemonSet(&appsv1.DaemonSet{Status: appsv1.DaemonSetStatus{DesiredNumberScheduled: 2, UpdatedNumberScheduled: 1}}), true},
-		{"a DaemonSet at its end", daemonSet(&appsv1.DaemonSet{Status: appsv1.DaemonSetStatus{
-			DesiredNumberScheduled: 2, UpdatedNumberScheduled: 2, NumberAvailable: 2,
-		}}), false},
-	} {
-		if tc.is.rolling != tc.want {
-			t.Errorf("%s: rolling is %v", tc.reason, tc.is.rolling)
-		}
-	}
-}
-
-func TestHeldBack(t *testing.T) {
-	old := appsv1.StatefulSetStatus{ObservedGeneration: 2, AvailableReplicas: 3, UpdatedReplicas: 1, CurrentRevision: "a", UpdateRevision: "b"}
-	set := func(partition int32, s appsv1.StatefulSetStatus) workload {
-		o := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Spec: appsv1.StatefulSetSpec{Replicas: new(int32(3))}, Status: s}
-		o.Spec.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateStatefulSetStrategy{Partition: &partition}
-		return statefulSet(o)
-	}
-	paused := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Spec: appsv1.DeploymentSpec{Paused: true}}
-	rolled := paused.DeepCopy()
-	rolled.Status = appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 1, UpdatedReplicas: 1}
-	for _, tc := range []struct {
-		reason string
-		is     workload
-		want   bool
-	}{
-		{"a Deployment that is paused before it rolled", deployment(paused), true},
-		{"a Deployment that was paused after it had rolled", deployment(rolled), false},
-		{"a StatefulSet with a partition", set(2, old), true},
-		{"a StatefulSet with the partition 0", set(0, old), false},
-		{"a StatefulSet whose pods are all new", set(2, appsv1.StatefulSetStatus{ObservedGeneration: 2, UpdatedReplicas: 3, CurrentRevision: "b", UpdateRevision: "b"}), false},
-	} {
-		if got := tc.is.isHeldBack(); got != tc.want {
-			t.Errorf("%s: %v", tc.reason, got)
-		}
-	}
-}
-
-func TestFingerprint(t *testing.T) {
-	one, two := &corev1.PodTemplateSpec{}, &corev1.PodTemplateSpec{}
-	one.Spec.Containers = []corev1.Container{{Image: "one"}}
-	two.Spec.Containers = []corev1.Container{{Image: "two"}}
-	if Fingerprint(one) == Fingerprint(two) || Fingerprint(one) != Fingerprint(one.DeepCopy()) {
-		t.Error("a fingerprint identifies a template")
-	}
-	live := deployment(&appsv1.Deployment{Spec: appsv1.DeploymentSpec{Template: *one}})
-	cached := deployment(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{names.AnnotationTemplate: Fingerprint(one)}}})
-	if live.fingerprint() != cached.fingerprint() {
-		t.Error("the cache and the API server differ")
-	}
-}
 
 // A late cache, or a peer's that is, never puts an older mark over a newer one.
 func TestMarksOfPeers(t *testing.T) {
-	w := deployment(&appsv1.Deployment{})
-	w.template.Annotations = map[string]string{"newer": "3.x", "older": "1.x", "same": "2.x", "legacy": "0123456789abcdef0123456789abcdef"}
-	selects := Request{Selector: labels.Everything()}
-	all := peers{
-		{"newer", "2.y", selects},
-		{"older", "2.y", selects},
-		{"same", "2.x", selects},
-		{"legacy", "2.y", selects},
-		{"none", "2.y", selects},
-		{"other", "2.y", Request{Selector: labels.Nothing()}},
+	asks := func(name, mark string) Request {
+		return Request{
+			Object: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}, Selector: labels.Everything(),
+			Status: &common.RestartStatus{Pending: &common.PendingRestart{Number: 1, Mark: mark}},
+		}
 	}
-	want := map[string]string{"older": "2.y", "legacy": "2.y", "none": "2.y"}
-	if diff := cmp.Diff(want, all.marks(w)); diff != "" {
+	other, evicts, dry, paused, legacy := asks("other", "2.y"), asks("evicts", "2.y"), asks("dry", "2.y"), asks("paused", "2.y"), asks("0.1.0", "2.y")
+	other.Selector = labels.Nothing()
+	evicts.Policy.Strategy, dry.Policy.DryRun, legacy.Status.Pending.Number = common.RestartEvict, true, 0
+	paused.Object.SetAnnotations(map[string]string{names.AnnotationPaused: "true"})
+	all := []Request{asks("newer", "2.y"), asks("older", "2.y"), asks("same", "2.x"), asks("legacy", "2.y"), asks("none", "2.y"), asks("itself", "2.y"), other, evicts, dry, paused, legacy}
+	peers := Peers{kinds: []peerKind{{"k", func(context.Context, client.Reader, ...client.ListOption) ([]Request, error) { return all, nil }}}}
+	w := of(&appsv1.Deployment{})
+	mark := func(name string) string { return names.RestartMark("k", name) }
+	w.Template.Annotations = map[string]string{
+		mark("newer"): "3.x", mark("older"): "1.x", mark("same"): "2.x", mark("legacy"): "0123456789abcdef0123456789abcdef",
+	}
+	got, err := peers.marks(t.Context(), nil, asks("itself", "1.x"), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{mark("older"): "2.y", mark("legacy"): "2.y", mark("none"): "2.y"}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+}
+
+// What a request selects has the request's key, whatever selects it.
+func TestKeys(t *testing.T) {
+	w := of(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "web"}})
+	w.Template.Labels = map[string]string{"app": "web", "tier": "front"}
+	for _, tc := range []struct {
+		req  Request
+		want string
+	}{
+		{Request{Target: &Target{workload.Deployment, "web"}}, "Deployment/web"},
+		{Request{Selector: labels.SelectorFromSet(labels.Set{"tier": "front", "app": "web"})}, "app=web"},
+		{Request{Selector: selector(t, "app!=db,tier in (front)")}, "tier=front"},
+		{Request{Selector: selector(t, "app!=db")}, ""},
+		{Request{Selector: labels.Everything()}, ""},
+	} {
+		if got := tc.req.key(); got != tc.want || !tc.req.selects(w) || got != "" && !slices.Contains(keysOf(w), got) {
+			t.Errorf("the key is %q, want one of %q: %q", got, keysOf(w), tc.want)
+		}
+	}
+}
+
+func selector(t *testing.T, text string) labels.Selector {
+	t.Helper()
+	s, err := labels.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 func TestConcerns(t *testing.T) {
@@ -218,16 +167,16 @@ func TestRestartable(t *testing.T) {
 // The pods of a target are looked at only when the mark alone does not restart them.
 func TestPodSelectorOfATarget(t *testing.T) {
 	chosen := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
-	rolls, stays := workload{selector: chosen}, workload{selector: chosen, onDelete: true}
+	rolls, stays := workload.Workload{Selector: chosen}, workload.Workload{Selector: chosen, OnDelete: true}
 	for _, tc := range []struct {
 		reason   string
 		strategy common.RestartStrategy
-		is       []workload
+		is       []workload.Workload
 		want     string
 	}{
-		{"restarted by its template", common.RestartRollout, []workload{rolls}, labels.Nothing().String()},
-		{"updated by hand", common.RestartRollout, []workload{stays}, "app=web"},
-		{"evicted", common.RestartEvict, []workload{rolls}, "app=web"},
+		{"restarted by its template", common.RestartRollout, []workload.Workload{rolls}, labels.Nothing().String()},
+		{"updated by hand", common.RestartRollout, []workload.Workload{stays}, "app=web"},
+		{"evicted", common.RestartEvict, []workload.Workload{rolls}, "app=web"},
 		{"not there", common.RestartEvict, nil, labels.Nothing().String()},
 	} {
 		req := Request{Target: &Target{}, Policy: common.RestartPolicy{Strategy: tc.strategy}}
@@ -238,19 +187,21 @@ func TestPodSelectorOfATarget(t *testing.T) {
 	}
 }
 
-// A target that does not exist is reported; it is another one than that of the same name and another kind.
-func TestExpectTarget(t *testing.T) {
-	r := &Restarter{Options: Options{Client: oneDeployment{d: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "web"}}}}}
+// A target that does not exist is reported, whatever else is; it is another one than that of the same name and another kind.
+func TestMissingTarget(t *testing.T) {
+	r := &Restarter{memory: newMemory(), Options: Options{Client: oneDeployment{d: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "web"}}}}}
 	for target, want := range map[Target]string{
-		{kindDeployment, "web"}: "Done", {kindDeployment, "wbe"}: ReasonTargetMissing, {kindStatefulSet, "web"}: ReasonTargetMissing,
+		{workload.Deployment, "web"}: "Done", {workload.Deployment, "wbe"}: ReasonTargetMissing, {workload.StatefulSet, "web"}: ReasonTargetMissing,
 	} {
-		out, err := r.expectTarget(t.Context(), Request{Object: &appsv1.Deployment{}, Target: &target}, engine.Done())
+		req := Request{Object: &appsv1.Deployment{}, Target: &target, Status: &common.RestartStatus{}}
+		out, err := r.settled(t.Context(), req, noon)
 		if err != nil || out.Reason() != want {
 			t.Errorf("%v: %+v, %v; want %s", target, out, err, want)
 		}
 	}
-	if out, err := r.expectTarget(t.Context(), Request{Object: &appsv1.Deployment{}}, engine.Done()); err != nil || !out.GoesOn() {
-		t.Errorf("without a target: %+v, %v", out, err)
+	x := &execution{Restarter: r, req: Request{Target: &Target{workload.Deployment, "wbe"}}, status: &common.RestartStatus{Pending: &common.PendingRestart{}}}
+	if out := x.end(common.OutcomeNothing, ""); out.Reason() != ReasonTargetMissing {
+		t.Errorf("after a change: %+v", out)
 	}
 }
 

@@ -1,8 +1,8 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schedule says when a cron expression fires in a time zone: the slots after, before and between
-// instants, and the windows of time that such slots open. It is pure: it knows no clock, client or logger.
+// Package schedule computes when a cron expression fires in a time zone: the slots after, before and between
+// instants, and the windows of time that such slots open. It is pure: it uses no clock, client or logger.
 //
 // # Expressions
 //
@@ -20,9 +20,9 @@
 //	H(0-29)    one value of the range, chosen by the seed
 //	H(0-29)/10 every 10th value of the range, from a start that the seed chooses among the first 10
 //
-// A step is at most the number of values it steps through: */90 would silently be something else than
-// what it says. H chooses a day of the month from 1-28, so that it fires every month. Each field has a
-// choice of its own, so H in minute and hour spreads over the whole day. The seed is the UID of an object.
+// A step is at most the number of values it steps through, because */90 would silently differ from what it
+// says. H chooses a day of the month from 1-28, so that it fires every month. Each field has its own choice, so
+// H in minute and hour spreads over the whole day. The seed is the UID of an object.
 //
 // The macros are @hourly, @daily, @midnight, @weekly, @monthly, @yearly and @annually. There is neither
 // @every nor @reboot: both depend on when a process started.
@@ -32,32 +32,32 @@
 // "0 0 1,15 * FRI" fires on the 1st, the 15th and every Friday, "0 0 */2 * FRI" on odd dates and every Friday. (Debian's
 // cron reads the latter as Fridays with an odd date.)
 //
-// The fields are parsed here because the usual library, robfig/cron, knows neither H nor 7 for Sunday,
-// takes "1,,2", "*-5" and "@every 1s", cannot say which field is wrong, and panics on "TZ=". It is what
-// CronJobs use, and the reference in the tests: what both accept means the same.
+// The fields are parsed here because the usual library, robfig/cron, does not know H or 7 for Sunday, accepts
+// "1,,2", "*-5" and "@every 1s", does not name the field that is wrong, and panics on "TZ=". CronJobs use it,
+// and it is the reference in the tests: expressions that both accept have the same meaning.
 //
 // # When the clocks change
 //
-// A slot is an instant. Its wall-clock reading is skipped when clocks go forward, and comes twice when they
-// go back. There are two rules, and the hour field decides which of them holds.
+// A slot is an instant. Its wall-clock reading is skipped when clocks go forward, and occurs twice when they go
+// back. There are two rules; the hour field decides which one applies.
 //
-// A schedule at fixed hours (the hour field does not have all 24) means readings:
+// A schedule at fixed hours (the hour field does not have all 24) names readings:
 //
 //   - Skipped readings run once, at the first instant after the gap. Several readings in one gap, and a
 //     reading that is right after the gap anyway, are one run.
 //   - A repeated reading runs once, the first time.
 //
-// A schedule of every hour (*, */1, 0-23) means a rhythm, and keeps it:
+// A schedule of every hour (*, */1, 0-23) names a rhythm, which is kept:
 //
 //   - A skipped reading is made up for, at the first instant after the gap, only when the schedule does not
 //     fire anyway by the time at which that reading would have come had the clock not been changed.
 //   - Repeated readings run again, unless the schedule would not have fired in all that time had the clock
 //     not been changed.
 //
-// When the change is by whole hours, which it is almost everywhere, the second rule amounts to: nothing
-// extra, nothing lost, "*/15 * * * *" fires every fifteen minutes of real time. Its conditions matter where clocks
-// move by half an hour (Australia/Lord_Howe) and where a whole day was skipped (Pacific/Apia, 2011-12-30):
-// "0 * * * *" makes up for the 2:00 that Lord Howe skips at 2:30, an hour after its last run.
+// If the change is by whole hours, as almost everywhere, the second rule means: nothing extra, nothing lost,
+// "*/15 * * * *" fires every fifteen minutes of real time. Its conditions matter where clocks move by half an
+// hour (Australia/Lord_Howe) and where a whole day was skipped (Pacific/Apia, 2011-12-30): "0 * * * *" makes up
+// for the 2:00 that Lord Howe skips at 2:30, an hour after its last run.
 //
 //	Europe/Berlin      2:00 -> 3:00 forward            3:00 -> 2:00 back
 //	30 2 * * *         3:00                            2:30 CEST
@@ -79,5 +79,5 @@
 // database, never from somebody who corrects a clock. And a rhythm is kept across a change of half an hour.
 //
 // Every change of a zone's offset counts, whatever its cause. Two changes are assumed to be at least a day
-// apart, which they are in all zones since 2000.
+// apart, as in all zones since 2000.
 package schedule

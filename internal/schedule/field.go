@@ -16,11 +16,11 @@ import (
 // field is the grammar of one of the five fields.
 type field struct {
 	name     string
-	min, max int      // values that may be written
+	min, max int      // valid values
 	last     int      // the last value that * stands for; differs from max for the second name of Sunday
 	hashLast int      // the last value that H stands for
 	names    []string // of the values from min on
-	hint     string   // what to write for a number that is out of range
+	hint     string   // what to write instead of a number that is out of range
 }
 
 var fields = [...]field{
@@ -39,14 +39,14 @@ var fields = [...]field{
 	},
 }
 
-// set is what a field stands for.
+// set is the set of values that a field matches.
 type set struct {
 	bits uint64 // bit n: the value n is in it
 	star bool   // it has a * that stands for every value
-	text string // as it was written, with H replaced by what it stands for
+	text string // the text, with H replaced by what it stands for
 }
 
-// parse reads a field, in upper case.
+// parse parses a field, in upper case.
 func (f field) parse(text, seed string) (set, error) {
 	var result set
 	elements := strings.Split(text, ",")
@@ -70,7 +70,7 @@ func (f field) parse(text, seed string) (set, error) {
 	return result, nil
 }
 
-// stepRange is what one element of a list stands for: from, from+step, ... up to to.
+// stepRange is the meaning of one element of a list: from, from+step, ... up to to.
 type stepRange struct{ from, to, step int }
 
 func (r stepRange) String() string {
@@ -111,7 +111,7 @@ func (f field) parseElement(text, seed string) (stepRange, error) {
 	return r, nil
 }
 
-// parseValues reads an element without its step.
+// parseValues parses an element without its step.
 func (f field) parseValues(text string, stepped bool) (stepRange, error) {
 	switch {
 	case text == "":
@@ -154,7 +154,7 @@ func (f field) parseRange(text string) (stepRange, error) {
 	return stepRange{from, to, 1}, nil
 }
 
-// value reads a number or a name.
+// value parses a number or a name.
 func (f field) value(text string) (int, error) {
 	for i, name := range f.names {
 		if text == name {
@@ -168,7 +168,7 @@ func (f field) value(text string) (int, error) {
 	return n, nil
 }
 
-// explain says what is wrong with a value, and what to write instead.
+// explain returns what is wrong with a value, and what to write instead.
 func (f field) explain(text string) error {
 	switch {
 	case text != "" && strings.Trim(text, "0123456789") == "":
@@ -186,13 +186,13 @@ func (f field) explain(text string) error {
 	return fmt.Errorf("%.40q is wrong: want %s", text, f.want())
 }
 
-// foreign tells whether a value is that of another dialect: L, LW, 15W, FRIL, MON#2.
+// foreign reports whether a value belongs to another dialect: L, LW, 15W, FRIL, MON#2.
 func (f field) foreign(text string) bool {
 	dated := f.name == "day of month" || f.name == "day of week"
 	return dated && (strings.Contains(text, "#") || strings.HasSuffix(text, "L") || strings.HasSuffix(text, "W"))
 }
 
-// want says what a value may be.
+// want returns the valid values.
 func (f field) want() string {
 	if len(f.names) == 0 {
 		return fmt.Sprintf("%d-%d", f.min, f.max)
@@ -200,7 +200,7 @@ func (f field) want() string {
 	return fmt.Sprintf("%d-%d or %s-%s", f.min, f.max, f.names[0], f.names[len(f.names)-1])
 }
 
-// number reads decimal digits; strconv alone would take a sign.
+// number parses decimal digits; strconv alone would accept a sign.
 func number(text string, low, high int) (int, error) {
 	n, err := strconv.ParseUint(text, 10, 16)
 	if err != nil || int(n) < low || int(n) > high {
@@ -209,7 +209,7 @@ func number(text string, low, high int) (int, error) {
 	return int(n), nil
 }
 
-// choose gives a number from 0 to n-1, evenly spread over seeds and different for each purpose.
+// choose returns a number from 0 to n-1, evenly distributed over seeds and different for each purpose.
 func choose(seed, purpose string, n int) int {
 	return int(hash(seed, purpose) % uint64(n)) //nolint:gosec // n is a small positive number, so is what is below it
 }
@@ -219,8 +219,8 @@ func hash(seed, purpose string) uint64 {
 	return binary.BigEndian.Uint64(sum[:])
 }
 
-// Jitter gives a delay of whole seconds from 0 up to, but not including, limit. It is evenly spread over seeds and
-// always the same for one seed. A limit of less than a second gives 0.
+// Jitter returns a delay of whole seconds from 0 up to, but not including, limit. It is evenly distributed over
+// seeds and always the same for one seed. A limit of less than a second returns 0.
 func Jitter(seed string, limit time.Duration) time.Duration {
 	seconds := int(limit / time.Second)
 	if seconds < 1 {

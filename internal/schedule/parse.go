@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
-	_ "time/tzdata" // time zones must not depend on what the image or the machine has
+	_ "time/tzdata" // time zones must not depend on the image or the machine
 )
 
 const (
@@ -30,10 +30,10 @@ var macros = map[string]string{
 	"@ANNUALLY": "0 0 1 1 *",
 }
 
-// Parse reads a cron expression, whose grammar the package comment has, in an IANA time zone; no zone is
-// UTC. The seed, usually the UID of an object, decides what H stands for: the same seed gives the same slots, on
-// every machine and in every version. An expression that never fires is no error: see NeverFires.
-// An error names the field, what is wrong with it, and what would be right.
+// Parse parses a cron expression, whose grammar is in the package comment, in an IANA time zone; no zone means
+// UTC. The seed, usually the UID of an object, determines H: the same seed gives the same slots, on every
+// machine and in every version. An expression that never fires is not an error: see NeverFires. An error names
+// the field, what is wrong with it, and what would be right.
 func Parse(expression, timeZone, seed string) (Schedule, error) {
 	location, err := parseTimeZone(timeZone)
 	if err != nil {
@@ -61,7 +61,7 @@ func Parse(expression, timeZone, seed string) (Schedule, error) {
 	return Schedule{text: strings.Join(texts, " "), location: location, pattern: p, fires: p.fires()}, nil
 }
 
-// split gives the five fields of an expression, in upper case, those of its macro if it is one.
+// split returns the five fields of an expression, in upper case, or those of its macro.
 func split(expression string) ([]string, error) {
 	if len(expression) > maxLength {
 		return nil, fmt.Errorf("it has %d characters, more than %d", len(expression), maxLength)
@@ -84,11 +84,11 @@ func split(expression string) ([]string, error) {
 	return texts, nil
 }
 
-// offset is what people write for a zone without daylight saving time.
+// offset matches what users write for a zone without daylight saving time.
 var offset = regexp.MustCompile(`^(?i:UTC|GMT)?([+-])0?([0-9]{1,2})(?::?[0-9]{2})?$`)
 
-// parseTimeZone refuses what is no IANA name but would be found: the zone of the machine, and the variants
-// that Debian installs, of which right/ counts leap seconds.
+// parseTimeZone rejects names that are not IANA names but would be found: the zone of the machine, and the
+// variants that Debian installs, of which right/ counts leap seconds.
 func parseTimeZone(name string) (*time.Location, error) {
 	const want = `want an IANA name such as "Europe/Berlin" or "UTC", or none for UTC`
 	if strings.EqualFold(name, "local") || strings.EqualFold(name, "localtime") {

@@ -14,18 +14,18 @@ const (
 	day    = 24 * hour
 )
 
-// pattern is a set of readings of a clock on a wall. A reading is counted in seconds as if it were in UTC,
-// so that readings can be compared and subtracted and no time zone comes in.
+// pattern is a set of readings of a wall clock. A reading is counted in seconds as if it were in UTC, so that
+// readings can be compared and subtracted without a time zone.
 type pattern struct {
 	minutes, hours, days, months, weekdays uint64 // bit n: the value n matches
 
 	eitherDay bool // a day that matches days or weekdays matches, else it must match both
 }
 
-// everyHour reports whether the hour does not matter, so that the pattern is a rhythm: see the package comment.
+// everyHour reports whether every hour matches, so that the pattern is a rhythm: see the package comment.
 func (p pattern) everyHour() bool { return p.hours == 1<<24-1 }
 
-// first gives the first match from one reading up to, but not including, another.
+// first returns the first match from one reading up to, but not including, another.
 func (p pattern) first(from, to int64) (int64, bool) {
 	from += minute - 1 // so that its minute is the first that counts
 	for m := monthOf(from); m <= monthOf(to-1); m++ {
@@ -50,7 +50,7 @@ func (p pattern) first(from, to int64) (int64, bool) {
 	return 0, false
 }
 
-// last gives the last match from one reading up to, but not including, another.
+// last returns the last match from one reading up to, but not including, another.
 func (p pattern) last(from, to int64) (int64, bool) {
 	for m := monthOf(to - 1); m >= monthOf(from); m-- {
 		days := p.daysIn(m)
@@ -74,7 +74,8 @@ func (p pattern) last(from, to int64) (int64, bool) {
 	return 0, false
 }
 
-// count gives the number of matches from one reading up to, but not including, another. It goes by months, not by matches.
+// count returns the number of matches from one reading up to, but not including, another. It iterates over
+// months, not over matches.
 func (p pattern) count(from, to int64) int {
 	if from >= to {
 		return 0
@@ -86,7 +87,7 @@ func (p pattern) count(from, to int64) int {
 	return n
 }
 
-// countInMonth gives the number of matches that are before a reading and in its month.
+// countInMonth returns the number of matches that are before a reading and in its month.
 func (p pattern) countInMonth(reading int64) int {
 	days := p.daysIn(monthOf(reading))
 	into := reading - monthOf(reading).start() + minute - 1
@@ -102,7 +103,7 @@ func (p pattern) countInMonth(reading int64) int {
 
 func (p pattern) perDay() int { return bits.OnesCount64(p.hours) * bits.OnesCount64(p.minutes) }
 
-// nextClock gives the first match at or after a minute of the day.
+// nextClock returns the first match at or after a minute of the day.
 func (p pattern) nextClock(clock int64) (int64, bool) {
 	h, m := clock/60, clock%60
 	if p.hours>>h&1 == 1 {
@@ -114,7 +115,7 @@ func (p pattern) nextClock(clock int64) (int64, bool) {
 	return (h+1+int64(bits.TrailingZeros64(later)))*60 + int64(bits.TrailingZeros64(p.minutes)), later != 0
 }
 
-// previousClock gives the last match at or before a minute of the day.
+// previousClock returns the last match at or before a minute of the day.
 func (p pattern) previousClock(clock int64) (int64, bool) {
 	h, m := clock/60, clock%60
 	if p.hours>>h&1 == 1 {
@@ -126,7 +127,7 @@ func (p pattern) previousClock(clock int64) (int64, bool) {
 	return int64(bits.Len64(earlier)-1)*60 + int64(bits.Len64(p.minutes)) - 1, earlier != 0
 }
 
-// minuteWithin reports whether one of the minutes comes within a span that begins at a reading, whatever the hour.
+// minuteWithin reports whether one of the minutes is within a span that begins at a reading, whatever the hour.
 func (p pattern) minuteWithin(reading, span int64) bool {
 	first := (reading%hour + hour) % hour / minute // readings before 1970 are negative
 	for i := range min(span, hour) / minute {
@@ -137,7 +138,8 @@ func (p pattern) minuteWithin(reading, span int64) bool {
 	return false
 }
 
-// fires reports whether any day ever matches. The calendar repeats itself after 400 years, days of the week included.
+// fires reports whether any day ever matches. The calendar repeats itself after 400 years, days of the week
+// included.
 func (p pattern) fires() bool {
 	for m := month(2000 * 12); m < 2400*12; m++ {
 		if p.daysIn(m) != 0 {
@@ -147,7 +149,7 @@ func (p pattern) fires() bool {
 	return false
 }
 
-// daysIn gives the days of a month that match; bit 0 is the first.
+// daysIn returns the days of a month that match; bit 0 is the first.
 func (p pattern) daysIn(m month) uint64 {
 	if p.months>>(m%12+1)&1 == 0 {
 		return 0
@@ -171,7 +173,7 @@ func monthOf(reading int64) month {
 	return month(year*12 + int(m) - 1)
 }
 
-// start is the reading with which the month begins.
+// start returns the first reading of the month.
 func (m month) start() int64 {
 	return time.Date(int(m/12), time.Month(m%12+1), 1, 0, 0, 0, 0, time.UTC).Unix()
 }

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Schedule is a cron expression in a time zone: a set of instants, its slots. It is an immutable value, made by
-// Parse; the zero Schedule never fires. A slot is given in UTC and names a run: it is the same for everybody who
-// computes it, from wherever they start, and a whole minute (before 1972, some zones differed from UTC by seconds).
+// Schedule is a cron expression in a time zone: a set of instants, its slots. It is an immutable value,
+// returned by Parse; the zero Schedule never fires. A slot is in UTC and identifies a run: it does not depend
+// on where its computation starts. It is a whole minute (before 1972, some zones differed from UTC by seconds).
 // Slots lie in the years 1 to 9999.
 type Schedule struct {
 	text     string
@@ -19,14 +19,14 @@ type Schedule struct {
 	fires    bool
 }
 
-// String gives the expression with its macro written out and each H replaced by the values it stands for, in
-// upper case. Parse reads it, in the same time zone and with any seed, as a schedule with the same slots.
+// String returns the expression with its macro written out and each H replaced by its values, in upper case.
+// Parse parses it, in the same time zone and with any seed, as a schedule with the same slots.
 func (s Schedule) String() string { return s.text }
 
 // NeverFires reports whether there is no slot at all, as for "0 0 30 2 *". "0 0 29 2 *" fires.
 func (s Schedule) NeverFires() bool { return !s.fires }
 
-// Next gives the first slot after an instant; false when there is none.
+// Next returns the first slot after an instant; false when there is none.
 func (s Schedule) Next(after time.Time) (time.Time, bool) {
 	from := following(after)
 	if !s.fires || from > latest {
@@ -45,7 +45,7 @@ func (s Schedule) Next(after time.Time) (time.Time, bool) {
 	}
 }
 
-// NextN gives the first n slots after an instant, the earliest first; fewer when there are no more.
+// NextN returns the first n slots after an instant, the earliest first; fewer when there are no more.
 func (s Schedule) NextN(after time.Time, n int) []time.Time {
 	var slots []time.Time
 	for slot, ok := s.Next(after); ok && len(slots) < n; slot, ok = s.Next(slot) {
@@ -54,7 +54,7 @@ func (s Schedule) NextN(after time.Time, n int) []time.Time {
 	return slots
 }
 
-// Prev gives the last slot that is not after an instant, so a slot is its own Prev; false when there is none.
+// Prev returns the last slot that is not after an instant, so a slot is its own Prev; false when there is none.
 func (s Schedule) Prev(until time.Time) (time.Time, bool) {
 	to := min(until.Unix(), latest)
 	if !s.fires || to < earliest {
@@ -73,8 +73,9 @@ func (s Schedule) Prev(until time.Time) (time.Time, bool) {
 	}
 }
 
-// Between gives the slots after one instant and not after another: how many there are, and the latest of them, at most
-// limit, the earliest first. The time it takes grows with the limit and with the years between, not with the number.
+// Between returns the slots after one instant and not after another: the latest of them, at most limit, the
+// earliest first, and the number of all. Its time grows with the limit and with the years between, not with the
+// number.
 func (s Schedule) Between(after, until time.Time, limit int) ([]time.Time, int) {
 	from, to := following(after), min(until.Unix(), latest)
 	if !s.fires || from > to {
@@ -98,18 +99,19 @@ func (s Schedule) Between(after, until time.Time, limit int) ([]time.Time, int) 
 	return slots, total
 }
 
-// The instants that are searched. Instants and readings near them are in the years 1 to 9999, too.
+// The instants that are searched. Instants and readings near them are also in the years 1 to 9999.
 var (
 	earliest = time.Date(1, time.January, 2, 0, 0, 0, 0, time.UTC).Unix()
 	latest   = time.Date(9999, time.December, 30, 0, 0, 0, 0, time.UTC).Unix()
 )
 
-// following gives the first second after an instant, within the years that are searched.
+// following returns the first second after an instant, within the years that are searched.
 func following(at time.Time) int64 { return min(max(at.Unix(), earliest-1), latest) + 1 }
 
 func instant(seconds int64) time.Time { return time.Unix(seconds, 0).UTC() }
 
-// period is a time without a change of the clocks: instants from start up to end, in which reading = instant + offset.
+// period is a time without a change of the clocks: instants from start up to end, in which reading = instant +
+// offset.
 type period struct {
 	start, end int64
 	offset     int64
@@ -117,7 +119,7 @@ type period struct {
 	makeUp     bool  // start is a slot that makes up for skipped readings, and no slot otherwise
 }
 
-// period gives the period that an instant is in.
+// period returns the period that contains an instant.
 func (s Schedule) period(at int64) period {
 	start, end := s.bounds(at)
 	p := period{start: start, end: end, offset: s.offset(at)}
@@ -125,7 +127,7 @@ func (s Schedule) period(at int64) period {
 	if start == earliest {
 		return p
 	}
-	unmoved := p.start + s.offset(p.start-1) // the reading with which the period would have begun
+	unmoved := p.start + s.offset(p.start-1) // the first reading of the period without the change
 	switch {
 	case unmoved < p.first:
 		p.makeUp = s.makesUp(p, unmoved)
@@ -140,11 +142,11 @@ func (s Schedule) offset(at int64) int64 {
 	return int64(offset)
 }
 
-// bounds gives the start and the end of the period that an instant is in. Where a zone follows a rule, after the end of its
-// table of changes, time.ZoneBounds is wrong in two ways. In a leap year it ends a period a day early, so that the
-// end may be before the instant: golang/go#81583. And in the year of the last entry it may give a start before
-// that entry. So the start is only where the search begins, and a day is added to an end that is none. Bounds at which
-// the offset does not change are harmless.
+// bounds returns the start and the end of the period that contains an instant. If a zone follows a rule, after
+// the end of its table of changes, time.ZoneBounds has two errors. In a leap year it ends a period a day early,
+// so that the end may be before the instant: golang/go#81583. And in the year of the last entry it may return a
+// start before that entry. So the search begins at the start, and a day is added to a wrong end. Bounds at
+// which the offset does not change are harmless.
 func (s Schedule) bounds(at int64) (start, end int64) {
 	start, end = s.zoneBounds(at)
 	if start == earliest {
@@ -173,7 +175,7 @@ func (s Schedule) zoneBounds(at int64) (start, end int64) {
 	return start, end
 }
 
-// makesUp decides whether the readings that were skipped, from one up to the first of a period, are made up for.
+// makesUp reports whether the skipped readings, from one up to the first of a period, are made up for.
 func (s Schedule) makesUp(p period, skipped int64) bool {
 	missed, ok := s.pattern.first(skipped, p.first)
 	if !ok {
@@ -181,13 +183,14 @@ func (s Schedule) makesUp(p period, skipped int64) bool {
 	}
 	due := p.first
 	if s.pattern.everyHour() {
-		due += missed - skipped // when the missed reading would have come
+		due += missed - skipped // when the missed reading would have occurred
 	}
 	_, regular := s.pattern.first(p.first, due+1)
 	return !regular
 }
 
-// repeats decides whether readings that come a second time count again; unmoved is what the first of them would have been.
+// repeats reports whether readings that occur a second time count again; unmoved is what the first of them
+// would have been.
 func (s Schedule) repeats(unmoved, span int64) bool {
 	return s.pattern.everyHour() && s.pattern.minuteWithin(unmoved, span)
 }

@@ -96,7 +96,7 @@ func (g generator) value(v, low int, names []string) string {
 	return fmt.Sprint(v)
 }
 
-// read takes over the values of a parsed schedule, for expressions that are written by hand.
+// read copies the values of a parsed schedule, for expressions that are written by hand.
 func read(s Schedule) expression {
 	e := expression{text: s.text}
 	for i, set := range []*[60]bool{&e.minutes, &e.hours, &e.days, &e.months, &e.weekdays} {

@@ -15,7 +15,7 @@ import (
 
 var reading = []string{"get", "list", "watch"}
 
-// grants tells whether the built-in rules allow a verb on a resource.
+// grants reports whether the built-in rules allow a verb on a resource.
 func grants(verb, group, resource string) bool {
 	return slices.ContainsFunc(tenancy.AdminRules(), func(r rbacv1.PolicyRule) bool {
 		return slices.Contains(r.Verbs, verb) && slices.Contains(r.APIGroups, group) && slices.Contains(r.Resources, resource)

@@ -18,25 +18,25 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 )
 
-// Grant is what an AcmeNamespace gets.
+// Grant is what an AcmeNamespace may have.
 type Grant struct {
 	// Tier is its tier with any override.
 	Tier Tier
 	// Hard are the hard limits of its namespace.
 	Hard corev1.ResourceList
-	// Adopts tells that the Namespace exists without being owned, and is adopted.
+	// Adopts is true if the Namespace exists without an owner, and is adopted.
 	Adopts bool
 }
 
-// Answer is a grant, or the refusal of one.
+// Answer is a grant, or a refusal.
 type Answer struct {
 	Grant
 	Refusal
 }
 
-// Admit judges all that the schema cannot: whether the name may be handed out, to this AcmeNamespace,
-// with this tier and quota. The webhook and the loop both ask it. The function owned tells whether a
-// Namespace carries the marks of the AcmeNamespace.
+// Admit checks everything that the schema cannot: whether this AcmeNamespace may have the name, with this tier
+// and quota. The webhook and the controller share it. The function owned reports whether a Namespace carries
+// the marks of the AcmeNamespace.
 func Admit(ctx context.Context, c client.Reader, n *v1alpha1.AcmeNamespace, reserved Reserved, owned func(client.Object) bool) (Answer, error) {
 	if ref := Protect(n.Spec.NamespaceName, reserved.Names); ref.Reason != "" {
 		return Answer{Refusal: ref}, nil
@@ -59,8 +59,7 @@ func Admit(ctx context.Context, c client.Reader, n *v1alpha1.AcmeNamespace, rese
 	return a, err
 }
 
-// admitName judges whether the AcmeNamespace may have its Namespace, and tells whether it has to
-// adopt it.
+// admitName checks whether the AcmeNamespace may have its Namespace, and reports whether it has to adopt it.
 func admitName(ctx context.Context, c client.Reader, n *v1alpha1.AcmeNamespace, owned func(client.Object) bool) (bool, Refusal, error) {
 	live, err := readNamespace(ctx, c, n.Spec.NamespaceName)
 	if err != nil {
@@ -74,12 +73,12 @@ func admitName(ctx context.Context, c client.Reader, n *v1alpha1.AcmeNamespace, 
 	refusal := Claim(n, live, mine, others)
 	if refusal.Reason == "" && live != nil && !live.DeletionTimestamp.IsZero() {
 		refusal = Refusal{ReasonNamespaceTerminating, fmt.Sprintf(
-			"the Namespace %q is being deleted; it is made anew once it is gone%s", live.Name, Hindrances(live))}
+			"the Namespace %q is being deleted; it is created again once it is gone%s", live.Name, Hindrances(live))}
 	}
 	return live != nil && !mine, refusal, nil
 }
 
-// ReadTier is the tier of that name with the DeploymentTier object laid over it, when there is one.
+// ReadTier returns the tier of that name, overridden by its DeploymentTier object if there is one.
 func ReadTier(ctx context.Context, c client.Reader, name common.TierName) (Tier, Refusal, error) {
 	tier, err := BuiltIn(name)
 	if err != nil {
@@ -95,12 +94,12 @@ func ReadTier(ctx context.Context, c client.Reader, name common.TierName) (Tier,
 	}
 	overridden, malformed := tier.With(override.Spec)
 	if malformed != nil {
-		return Tier{}, Refusal{ReasonTierInvalid, fmt.Sprintf("the DeploymentTier %s is malformed: %v", tier.Name, malformed)}, nil
+		return Tier{}, Refusal{ReasonTierInvalid, fmt.Sprintf("the DeploymentTier %s is invalid: %v", tier.Name, malformed)}, nil
 	}
 	return overridden, Refusal{}, nil
 }
 
-// readNamespace is the Namespace of that name, nil when there is none.
+// readNamespace returns the Namespace of that name, nil if there is none.
 func readNamespace(ctx context.Context, c client.Reader, name string) (*corev1.Namespace, error) {
 	live := &corev1.Namespace{}
 	err := c.Get(ctx, client.ObjectKey{Name: name}, live)
@@ -114,10 +113,10 @@ func readNamespace(ctx context.Context, c client.Reader, name string) (*corev1.N
 	}
 }
 
-// readOthers lists the other AcmeNamespaces that ask for the same namespace.
+// readOthers lists the other AcmeNamespaces with the same namespaceName.
 func readOthers(ctx context.Context, c client.Reader, n *v1alpha1.AcmeNamespace) ([]v1alpha1.AcmeNamespace, error) {
 	list := &v1alpha1.AcmeNamespaceList{}
-	// What others ask for is written by users: there is no write of ours to wait for.
+	// Users write these objects: there is no write of the operator to wait for.
 	if err := c.List(ctx, list, client.MatchingFields{IndexNamespaceName: n.Spec.NamespaceName},
 		client.DisableReadYourWritesConsistency); err != nil {
 		return nil, fmt.Errorf("listing the AcmeNamespaces of %s: %w", n.Spec.NamespaceName, err)
@@ -130,27 +129,28 @@ var (
 	serviceAccounts = regexp.MustCompile(`^system:serviceaccounts:[^:]+$`)
 )
 
-// RefuseAdministrators refuses users and groups that are Kubernetes' own, such as system:anonymous and system:masters. The
-// schema does so, too, but not for objects that were stored before it knew the rule, or while somebody had loosened it.
+// RefuseAdministrators rejects users and groups of Kubernetes, such as system:anonymous and system:masters. So
+// does the schema, but not for objects that were stored before it had the rule, or while it was loosened.
 func RefuseAdministrators(spec v1alpha1.AcmeNamespaceSpec) Refusal {
 	const system = "system:"
 	if u := spec.AdminUsername; strings.HasPrefix(u, system) && !IsServiceAccount(u) {
 		return Refusal{ReasonAdminReserved, fmt.Sprintf(
-			"adminUsername %q belongs to Kubernetes; give a user of your identity provider, or system:serviceaccount:NAMESPACE:NAME", u)}
+			"adminUsername %q belongs to Kubernetes; set a user of your identity provider, or system:serviceaccount:NAMESPACE:NAME", u)}
 	}
 	for _, g := range spec.AdminGroups {
 		if strings.HasPrefix(g, system) && !serviceAccounts.MatchString(g) {
 			return Refusal{ReasonAdminReserved, fmt.Sprintf(
-				"adminGroups has %q, which belongs to Kubernetes; give groups of your identity provider, or system:serviceaccounts:NAMESPACE", g)}
+				"adminGroups has %q, which belongs to Kubernetes; set groups of your identity provider, or system:serviceaccounts:NAMESPACE", g)}
 		}
 	}
 	return Refusal{}
 }
 
-// IsServiceAccount tells whether a user name is a service account's, which no identity provider knows.
+// IsServiceAccount reports whether a user name is that of a service account, which identity providers do not
+// know.
 func IsServiceAccount(user string) bool { return serviceAccount.MatchString(user) }
 
-// UnknownUser is the message for a user whom the identity provider does not know.
+// UnknownUser is the message for a user that the identity provider does not know.
 func UnknownUser(user string) string {
-	return fmt.Sprintf("adminUsername %q is not known to the identity provider; give the name exactly as it has it", user)
+	return fmt.Sprintf("adminUsername %q is not known to the identity provider; set the name exactly as the provider spells it", user)
 }

@@ -37,7 +37,7 @@ func (c cluster) Get(_ context.Context, key client.ObjectKey, o client.Object, _
 	case *v1alpha1.DeploymentTier:
 		return give(c.tier, o, c.tierErr)
 	default:
-		return fmt.Errorf("nobody should read %s, a %T", key, o)
+		return fmt.Errorf("%s, a %T, must not be read", key, o)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestAdmit(t *testing.T) {
 			cluster{},
 			false, "", false, amounts("cpu", "5", "memory", "10Gi", "pods", "10"),
 		},
-		{"a Namespace of nobody", me(), cluster{namespace: existing()}, false, "NameTaken", false, nil},
+		{"a Namespace without an owner", me(), cluster{namespace: existing()}, false, "NameTaken", false, nil},
 		{"an older one", me(), cluster{others: []v1alpha1.AcmeNamespace{*asking("older", 0)}}, false, "NameTaken", false, nil},
 		{"its own Namespace that goes away", me(), cluster{namespace: leaving}, true, "NamespaceTerminating", false, nil},
 		{"one that goes away before it is adopted", me(adopting), cluster{namespace: leaving}, false, "NamespaceTerminating", false, nil},
@@ -127,7 +127,7 @@ func TestAdmit(t *testing.T) {
 			}
 			if tc.want != "" {
 				if got.Message == "" {
-					t.Error("it does not say why")
+					t.Error("it has no message")
 				}
 				return
 			}
@@ -157,7 +157,7 @@ func TestAdmitPassesOnWhatItCannotRead(t *testing.T) {
 	}
 }
 
-// governed has an AcmeNamespace ask for these administrators.
+// governed sets the administrators of an AcmeNamespace.
 func governed(user string, groups ...string) func(*v1alpha1.AcmeNamespace) {
 	return func(n *v1alpha1.AcmeNamespace) { n.Spec.AdminUsername, n.Spec.AdminGroups = user, groups }
 }

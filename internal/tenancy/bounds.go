@@ -10,21 +10,20 @@ import (
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 )
 
-// PriorityQuotaName is the name of the ResourceQuota that admits no pod of a priority class which is not allowed: the
-// API server names the quota that a pod exceeds.
+// PriorityQuotaName is the name of the ResourceQuota that rejects pods whose priority class is not allowed. The
+// API server shows the name to the user.
 const PriorityQuotaName = "priority-classes-not-allowed"
 
-// systemPriorityClasses are Kubernetes' own: their pods preempt those of everybody else.
+// systemPriorityClasses are Kubernetes' own: their pods preempt all others.
 var systemPriorityClasses = []string{"system-cluster-critical", "system-node-critical"}
 
 // objectBounds are how many objects of a type a namespace of the tier dev may hold; stg may hold objectsStg times as
 // many, prod objectsProd times. What tenants cannot create is not counted, so that the operator's own is never refused.
+// The operator's own kinds are counted as offers says.
 var objectBounds = map[corev1.ResourceName]int64{
 	"count/configmaps":                             50,
-	"count/configwatchers.autoreboot.acme.com":     20,
 	"count/controllerrevisions.apps":               150,
 	"count/cronjobs.batch":                         20,
-	"count/crontabs.batch.acme.com":                20,
 	"count/daemonsets.apps":                        5,
 	"count/deployments.apps":                       20,
 	"count/horizontalpodautoscalers.autoscaling":   20,
@@ -34,7 +33,6 @@ var objectBounds = map[corev1.ResourceName]int64{
 	"count/persistentvolumeclaims":                 10,
 	"count/poddisruptionbudgets.policy":            20,
 	"count/pods":                                   100, // with those that have ended
-	"count/rebootpolicies.autoreboot.acme.com":     20,
 	"count/replicasets.apps":                       250, // a Deployment keeps ten old ones
 	"count/replicationcontrollers":                 10,
 	"count/rolebindings.rbac.authorization.k8s.io": 50,
@@ -43,7 +41,6 @@ var objectBounds = map[corev1.ResourceName]int64{
 	"count/serviceaccounts":                        20,
 	"count/services":                               20,
 	"count/statefulsets.apps":                      10,
-	"count/webapps.workloads.apps.acme.com":        20,
 }
 
 const (
@@ -51,8 +48,8 @@ const (
 	objectsProd = 10
 )
 
-// amountBounds are the bounds of what is not simply counted. A Service of type LoadBalancer takes a node port for each of
-// its ports, unless it sets allocateLoadBalancerNodePorts to false.
+// amountBounds are the bounds of amounts that are not object counts. A Service of type LoadBalancer takes a
+// node port for each of its ports, unless it sets allocateLoadBalancerNodePorts to false.
 var amountBounds = map[common.TierName]map[corev1.ResourceName]string{
 	common.TierDev: {
 		"services.loadbalancers": "0", "services.nodeports": "0", "requests.storage": "50Gi",
@@ -71,16 +68,18 @@ var amountBounds = map[common.TierName]map[corev1.ResourceName]string{
 // bound adds the bounds of a built-in tier to its quota.
 func bound(quota corev1.ResourceList, name common.TierName) {
 	times := map[common.TierName]int64{common.TierDev: 1, common.TierStg: objectsStg, common.TierProd: objectsProd}[name]
-	for r, n := range objectBounds {
-		quota[r] = *resource.NewQuantity(n*times, resource.DecimalSI)
+	for _, bounds := range []map[corev1.ResourceName]int64{objectBounds, offerBounds()} {
+		for r, n := range bounds {
+			quota[r] = *resource.NewQuantity(n*times, resource.DecimalSI)
+		}
 	}
 	for r, amount := range amountBounds[name] {
 		quota[r] = resource.MustParse(amount)
 	}
 }
 
-// withEphemeralStorage are the limits of containers with defaults of ephemeral storage, where they say nothing about
-// it: a quota that counts it would else refuse plain pods.
+// withEphemeralStorage adds defaults of ephemeral storage to the limits of containers if they have none: a
+// quota that counts it would otherwise reject plain pods.
 func (t Tier) withEphemeralStorage() Tier {
 	const r = corev1.ResourceEphemeralStorage
 	for _, list := range []corev1.ResourceList{t.Limits.Default, t.Limits.DefaultRequest, t.Limits.Max} {

@@ -20,22 +20,23 @@ import (
 const (
 	// KindName is the AcmeNamespace in lower case: its controller, field manager and owner mark.
 	KindName = "acmenamespace"
-	// Finalizer keeps an AcmeNamespace until billing was told and its Namespace is gone or released.
+	// Finalizer keeps an AcmeNamespace until its release is reported to billing and its Namespace is gone or
+	// released.
 	Finalizer = "namespace.finalizer.tenancy.acme.com"
-	// AnnotationSkipBilling with the value "true" on an AcmeNamespace lets it be deleted without billing
-	// having been told.
+	// AnnotationSkipBilling with the value "true" on an AcmeNamespace allows its deletion without a report to
+	// billing.
 	AnnotationSkipBilling = "tenancy.acme.com/skip-billing"
-	// AnnotationReleasedBy names, on a retained Namespace, the AcmeNamespace that left it; one of that
-	// name may take it again without asking for adoption.
+	// AnnotationReleasedBy names, on a retained Namespace, its last owner. An AcmeNamespace of that name may
+	// reclaim it without spec.adopt.
 	AnnotationReleasedBy = "tenancy.acme.com/released-by"
-	// AnnotationUnreported lists, on a Namespace, the releases that billing does not know of: those of former
-	// AcmeNamespaces that went without their finalizer.
+	// AnnotationUnreported lists, on a Namespace, the releases that are not reported to billing yet: those of
+	// former AcmeNamespaces that were removed without their finalizer.
 	AnnotationUnreported = "tenancy.acme.com/unreported-releases"
-	// IndexNamespaceName is the cache index of AcmeNamespaces by the namespace that they ask for.
+	// IndexNamespaceName is the cache index of AcmeNamespaces by spec.namespaceName.
 	IndexNamespaceName = "spec.namespaceName"
 )
 
-// The reasons for which an AcmeNamespace cannot have what it asks for.
+// The reasons for which an AcmeNamespace is rejected.
 const (
 	ReasonNameProtected        = "NameProtected"
 	ReasonLabelReserved        = "LabelReserved"
@@ -58,26 +59,26 @@ const (
 	ReasonPolicyUnknown        = "PolicyUnknown"
 )
 
-// Refusal says why something cannot be had, and what would help. The zero value is no refusal.
+// Refusal is why a request is rejected, and what would help. The zero value is no refusal.
 type Refusal struct{ Reason, Message string }
 
-// protectedNames are the names that are never handed to a tenant.
+// protectedNames are the names that no tenant gets.
 var protectedNames = []string{"default", "kube-*", "openshift-*", "olm", "operators"}
 
-// Protect refuses a name that matches one of the patterns, which may end in '*', or that is built in as
-// protected. The operator's own namespace belongs among the patterns.
+// Protect rejects a name that matches one of the patterns, which may end in '*', or a built-in one. The
+// patterns must include the operator's own namespace.
 func Protect(name string, patterns []string) Refusal {
 	for _, p := range append(slices.Clone(protectedNames), patterns...) {
 		prefix, isPrefix := strings.CutSuffix(p, "*")
 		if p != "" && (name == p || isPrefix && strings.HasPrefix(name, prefix)) {
 			return Refusal{ReasonNameProtected, fmt.Sprintf(
-				"namespaceName %q is protected (by %q) and cannot be handed to a tenant; choose another name", name, p)}
+				"namespaceName %q is protected (by %q) and cannot be given to a tenant; choose another name", name, p)}
 		}
 	}
 	return Refusal{}
 }
 
-// Reserved is what the configuration keeps from tenants, beside what is built in.
+// Reserved is what the configuration reserves, in addition to what is built in.
 type Reserved struct {
 	// Names are patterns of names of namespaces.
 	Names []string
@@ -85,8 +86,8 @@ type Reserved struct {
 	Labels []string
 }
 
-// ReserveLabels rejects labels whose keys are reserved: an entry is a key, or a domain that stands for all keys of it and
-// of the domains below it.
+// ReserveLabels rejects labels whose keys are reserved: an entry is a key, or a domain that stands for all keys
+// of it and of its subdomains.
 func ReserveLabels(asked map[string]v1alpha1.LabelValue, reserved []string) Refusal {
 	for _, key := range slices.Sorted(maps.Keys(asked)) {
 		domain, _, qualified := strings.Cut(key, "/")
@@ -100,9 +101,9 @@ func ReserveLabels(asked map[string]v1alpha1.LabelValue, reserved []string) Refu
 	return Refusal{}
 }
 
-// Claim judges whether an AcmeNamespace may have the Namespace that it asks for. The live Namespace is
-// nil when there is none; owned tells that it carries the marks of this very AcmeNamespace; others are
-// all other AcmeNamespaces that ask for the same name.
+// Claim checks whether an AcmeNamespace may have the Namespace that it requests. live is nil if there is none;
+// owned is true if it carries the marks of this very AcmeNamespace; others are all other AcmeNamespaces that
+// request the same name.
 func Claim(me *v1alpha1.AcmeNamespace, live *corev1.Namespace, owned bool, others []v1alpha1.AcmeNamespace) Refusal {
 	if live != nil && owned {
 		return Refusal{}
@@ -121,8 +122,8 @@ func Claim(me *v1alpha1.AcmeNamespace, live *corev1.Namespace, owned bool, other
 		me.Spec.NamespaceName)}
 }
 
-// goesTo tells whether the name goes to the other AcmeNamespace rather than to me: because it has it,
-// or because it may have it and came first. One that is being deleted asks for nothing any more.
+// goesTo reports whether the name belongs to the other AcmeNamespace rather than to me: because it owns it, or
+// because it may have it and was created first. One that is being deleted requests nothing.
 func goesTo(other, me *v1alpha1.AcmeNamespace, live *corev1.Namespace) bool {
 	if live != nil && OwnerName(live) == other.Name {
 		return true
@@ -131,12 +132,12 @@ func goesTo(other, me *v1alpha1.AcmeNamespace, live *corev1.Namespace) bool {
 	return asks && before(other, me)
 }
 
-// mayAdopt tells whether an AcmeNamespace may take a Namespace that no other one owns.
+// mayAdopt reports whether an AcmeNamespace may adopt a Namespace that no other one owns.
 func mayAdopt(n *v1alpha1.AcmeNamespace, live *corev1.Namespace) bool {
 	return n.Spec.Adopt || live.Annotations[AnnotationReleasedBy] == n.Name
 }
 
-// OwnerName is the name of the AcmeNamespace whose mark a Namespace carries, or empty.
+// OwnerName returns the name of the AcmeNamespace in the owner mark of a Namespace, or an empty string.
 func OwnerName(ns *corev1.Namespace) string {
 	kind, _, name := names.ParseOwnerMark(ns.Annotations[names.AnnotationOwner])
 	if kind != KindName {
@@ -145,8 +146,8 @@ func OwnerName(ns *corev1.Namespace) string {
 	return name
 }
 
-// before tells whether a came before b: the older one has the name, and of two that were created in the
-// same second the one whose UID sorts first. One that is not created yet comes last.
+// before reports whether a precedes b: the older one has the name, and of two that were created in the same
+// second the one whose UID sorts first. One that is not created yet comes last.
 func before(a, b *v1alpha1.AcmeNamespace) bool {
 	switch {
 	case b.CreationTimestamp.IsZero():
@@ -158,7 +159,7 @@ func before(a, b *v1alpha1.AcmeNamespace) bool {
 	}
 }
 
-// Hard are the hard limits of a namespace: the tier's, with what the AcmeNamespace asks for laid over.
+// Hard returns the hard limits of a namespace: the tier's, overridden by spec.quota.
 func Hard(tier Tier, asked corev1.ResourceList) (corev1.ResourceList, Refusal) {
 	if err := CheckQuota("spec.quota", asked); err != nil {
 		return nil, Refusal{ReasonQuotaInvalid, err.Error()}
@@ -173,8 +174,8 @@ func Hard(tier Tier, asked corev1.ResourceList) (corev1.ResourceList, Refusal) {
 	return hard, Refusal{}
 }
 
-// CheckQuota refuses what a ResourceQuota cannot hold: negative amounts, fractions of what is counted, and
-// names that are neither one of Kubernetes' own resources nor qualified by a domain.
+// CheckQuota rejects what a ResourceQuota cannot contain: negative amounts, fractions of what is counted, and
+// names that are neither resources of Kubernetes nor qualified by a domain.
 func CheckQuota(path string, list corev1.ResourceList) error {
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		q := list[name]
@@ -191,7 +192,7 @@ func CheckQuota(path string, list corev1.ResourceList) error {
 	return nil
 }
 
-// isCounted tells whether there are only whole numbers of a resource, by the API server's own rule.
+// isCounted reports whether a resource has whole numbers only, by the API server's rule.
 func isCounted(name string) bool {
 	if strings.Contains(name, "/") {
 		return !strings.Contains(name, "kubernetes.io/") && !strings.HasPrefix(name, "requests.")
@@ -217,12 +218,24 @@ var plainResources = slices.Concat(
 // hugePages are the names of huge pages. The API server reads the size in them as a quantity.
 var hugePages = regexp.MustCompile(`^(requests\.)?hugepages-[1-9][0-9]{0,5}(Ki|Mi|Gi)$`)
 
+// checkOfContainers refuses resources that a quota may have and containers do not.
+func checkOfContainers(path string, list corev1.ResourceList) error {
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		n := string(name)
+		own := slices.Contains([]string{"cpu", "memory", "ephemeral-storage"}, n)
+		if !own && (slices.Contains(plainResources, n) || strings.HasPrefix(n, "requests.") || strings.HasPrefix(n, "count/")) {
+			return fmt.Errorf("%s[%s]: no container has that; name cpu, memory, ephemeral-storage, hugepages-SIZE or an extended resource", path, n)
+		}
+	}
+	return nil
+}
+
 func checkResourceName(name string) error {
 	if slices.Contains(plainResources, name) || hugePages.MatchString(name) {
 		return nil
 	}
 	if !strings.Contains(name, "/") {
-		return fmt.Errorf("no such resource; it is one of %s, count/RESOURCE.GROUP, or qualified by a domain", strings.Join(plainResources, ", "))
+		return fmt.Errorf("unknown resource: it must be one of %s, count/RESOURCE.GROUP, or qualified by a domain", strings.Join(plainResources, ", "))
 	}
 	if errs := validation.IsQualifiedName(name); len(errs) > 0 {
 		return fmt.Errorf("%s", strings.Join(errs, "; "))

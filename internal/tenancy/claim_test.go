@@ -46,7 +46,7 @@ func TestProtect(t *testing.T) {
 			want := tenancy.Refusal{}
 			if tc.by != "" {
 				want = tenancy.Refusal{Reason: "NameProtected", Message: `namespaceName "` + tc.name + `" is protected (by "` + tc.by +
-					`") and cannot be handed to a tenant; choose another name`}
+					`") and cannot be given to a tenant; choose another name`}
 			}
 			if diff := cmp.Diff(want, tenancy.Protect(tc.name, own)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
@@ -101,13 +101,13 @@ func TestClaim(t *testing.T) {
 		{"the name is free", me, nil, false, nil, ""},
 		{"it is mine", me, existing(owner, "acmenamespace/me"), true, nil, ""},
 		{
-			"it is mine, whoever came earlier", me, existing(owner, "acmenamespace/me"), true,
+			"it is mine, although others were created earlier", me, existing(owner, "acmenamespace/me"), true,
 			[]*v1alpha1.AcmeNamespace{asking("older", 0, adopting)},
 			"",
 		},
-		{"it exists and nobody owns it", me, existing(), false, nil, "nobody"},
-		{"adopt takes what nobody owns", asking("me", 10, adopting), existing(), false, nil, ""},
-		{"who released it may come back", me, existing(released, "me"), false, nil, ""},
+		{"it exists without an owner", me, existing(), false, nil, "nobody"},
+		{"adopt adopts what has no owner", asking("me", 10, adopting), existing(), false, nil, ""},
+		{"its last owner may reclaim it", me, existing(released, "me"), false, nil, ""},
 		{"what another one released is not free", me, existing(released, "other"), false, nil, "nobody"},
 		{"adopt takes what another one released", asking("me", 10, adopting), existing(released, "other"), false, nil, ""},
 		{
@@ -115,8 +115,8 @@ func TestClaim(t *testing.T) {
 			[]*v1alpha1.AcmeNamespace{asking("other", 20)},
 			"other",
 		},
-		{"a mark of one that asks for it no more is stale, but the Namespace exists", me, existing(owner, "acmenamespace/gone"), false, nil, "nobody"},
-		{"adopt takes over a stale mark", asking("me", 10, adopting), existing(owner, "acmenamespace/gone"), false, nil, ""},
+		{"the mark of one that no longer requests it is stale, but the Namespace exists", me, existing(owner, "acmenamespace/gone"), false, nil, "nobody"},
+		{"adopt replaces a stale mark", asking("me", 10, adopting), existing(owner, "acmenamespace/gone"), false, nil, ""},
 		{
 			"a mark of another kind is nobody's", me, existing(owner, "webapp/other"), false,
 			[]*v1alpha1.AcmeNamespace{asking("other", 20)},
@@ -237,15 +237,15 @@ func TestCheckQuota(t *testing.T) {
 		{"requests.example.com/gpu", "2", ""},
 		{"hugepages-2Mi", "4Mi", ""},
 		{"requests.hugepages-2Mi", "4Mi", ""},
-		{"hugepages-", "1", "spec.quota[hugepages-]: no such resource"},
-		{"hugepages-2X", "1", "spec.quota[hugepages-2X]: no such resource"},
-		{"requests.hugepages-1e9", "1", "spec.quota[requests.hugepages-1e9]: no such resource"},
+		{"hugepages-", "1", "spec.quota[hugepages-]: unknown resource"},
+		{"hugepages-2X", "1", "spec.quota[hugepages-2X]: unknown resource"},
+		{"requests.hugepages-1e9", "1", "spec.quota[requests.hugepages-1e9]: unknown resource"},
 		{"cpu", "-250m", "spec.quota[cpu] is -250m; it must not be negative"},
 		{"pods", "2.5", "spec.quota[pods] is 2500m; it must be a whole number"},
 		{"services.nodeports", "100m", "spec.quota[services.nodeports] is 100m; it must be a whole number"},
-		{"disk", "1", "spec.quota[disk]: no such resource; it is one of cpu,"},
-		{"", "1", "spec.quota[]: no such resource"},
-		{"deployments.apps", "1", "spec.quota[deployments.apps]: no such resource"},
+		{"disk", "1", "spec.quota[disk]: unknown resource: it must be one of cpu,"},
+		{"", "1", "spec.quota[]: unknown resource"},
+		{"deployments.apps", "1", "spec.quota[deployments.apps]: unknown resource"},
 		{"acme.com/", "1", "spec.quota[acme.com/]: name part must be non-empty"},
 		{"a/b/c", "1", "spec.quota[a/b/c]: a valid label key must consist of"},
 	} {

@@ -8,13 +8,15 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/acme/platform-operator/internal/names"
 )
 
-// maxHindrance bounds what is repeated of one condition: it names finalizers, which tenants choose.
+// maxHindrance bounds the part of a condition that is repeated: it names finalizers, which tenants choose.
 const maxHindrance = 1024
 
-// Hindrances says what keeps a Namespace that is being deleted, in the words of its own conditions: each is True while
-// there is something in the way. It is empty while nothing is known, and else begins with a full stop.
+// Hindrances returns what blocks the deletion of a Namespace, from its own conditions: each is True while
+// something is in the way. It is empty if nothing is known, and otherwise begins with a full stop.
 func Hindrances(ns *corev1.Namespace) string {
 	var b strings.Builder
 	stuck := len(ns.Finalizers) > 0
@@ -23,20 +25,13 @@ func Hindrances(ns *corev1.Namespace) string {
 			continue
 		}
 		stuck = stuck || c.Type == corev1.NamespaceFinalizersRemaining
-		fmt.Fprintf(&b, ". %s: %s", c.Type, clip(strings.TrimSuffix(c.Message, ".")))
+		fmt.Fprintf(&b, ". %s: %s", c.Type, names.Clip(strings.TrimSuffix(c.Message, "."), maxHindrance))
 	}
 	if len(ns.Finalizers) > 0 {
-		fmt.Fprintf(&b, ". The Namespace itself has the finalizers %s", clip(strings.Join(ns.Finalizers, ", ")))
+		fmt.Fprintf(&b, ". The Namespace itself has the finalizers %s", names.Clip(strings.Join(ns.Finalizers, ", "), maxHindrance))
 	}
 	if stuck {
 		b.WriteString(". A finalizer is removed by the controller that set it; if that is gone, remove it from the object by hand")
 	}
 	return b.String()
-}
-
-func clip(text string) string {
-	if len(text) <= maxHindrance {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxHindrance], "") + "…"
 }

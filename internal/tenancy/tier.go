@@ -1,8 +1,8 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tenancy holds the rules of namespaces with guardrails that the controller and the webhook
-// share: what a tier means, which names are protected, who may have a Namespace. It is pure.
+// Package tenancy holds the rules of namespaces with guardrails that the controller and the webhook share: the
+// contents of tiers, the protected names, and which AcmeNamespace may have a Namespace. It is pure.
 package tenancy
 
 import (
@@ -21,11 +21,11 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 )
 
-// LabelReachesTenants with the value "true" on a Namespace lets its pods reach the pods of every
-// tenant: it is meant for ingress controllers and monitoring.
+// LabelReachesTenants with the value "true" on a Namespace allows its pods to reach the pods of every tenant:
+// it is meant for ingress controllers and monitoring.
 const LabelReachesTenants = "tenancy.acme.com/reaches-tenants"
 
-// Tier is what a deployment tier means, built in or overridden.
+// Tier is a deployment tier, built in or overridden.
 type Tier struct {
 	// Name is dev, stg or prod.
 	Name common.TierName
@@ -35,7 +35,7 @@ type Tier struct {
 	Limits v1alpha1.ContainerLimits
 	// PodSecurity is the enforced level of the Pod Security Standards.
 	PodSecurity v1alpha1.PodSecurityLevel
-	// Network says what may reach the pods and what they may reach.
+	// Network defines which traffic of the pods is allowed.
 	Network v1alpha1.NetworkRules
 	// AdminRules are what the namespace's administrator may do.
 	AdminRules []rbacv1.PolicyRule
@@ -45,7 +45,7 @@ type Tier struct {
 	Hostnames []string
 }
 
-// AllowsHostname tells whether WebApps of the tier may have a host name.
+// AllowsHostname reports whether WebApps of the tier may have a host name.
 func (t Tier) AllowsHostname(name string) bool {
 	return t.Hostnames == nil || slices.ContainsFunc(t.Hostnames, func(pattern string) bool {
 		domain, isDomain := strings.CutPrefix(pattern, "*")
@@ -53,7 +53,7 @@ func (t Tier) AllowsHostname(name string) bool {
 	})
 }
 
-// ForbiddenPriorities select the pods whose priority class is not allowed.
+// ForbiddenPriorities returns the selector of pods whose priority class is not allowed.
 func (t Tier) ForbiddenPriorities() []corev1.ScopedResourceSelectorRequirement {
 	const scope = corev1.ResourceQuotaScopePriorityClass
 	if t.PriorityClasses == nil {
@@ -68,7 +68,7 @@ func (t Tier) ForbiddenPriorities() []corev1.ScopedResourceSelectorRequirement {
 	return requirements
 }
 
-// BuiltIn is the tier of that name before any override. An empty name is dev.
+// BuiltIn returns the tier of that name before any override. An empty name is dev.
 func BuiltIn(name common.TierName) (Tier, error) {
 	t := Tier{
 		Name:        name,
@@ -89,7 +89,7 @@ func BuiltIn(name common.TierName) (Tier, error) {
 		t.Quota = limits("500", "200Gi", "100")
 		t.Limits = containers("250m", "256Mi", "1", "1Gi")
 	default:
-		return Tier{}, fmt.Errorf("deploymentTier %q is none of dev, stg, prod", name)
+		return Tier{}, fmt.Errorf("deploymentTier %q is invalid: it must be dev, stg or prod", name)
 	}
 	bound(t.Quota, t.Name)
 	return t.withEphemeralStorage(), nil
@@ -117,8 +117,8 @@ func reaching() []metav1.LabelSelector {
 	return []metav1.LabelSelector{{MatchLabels: map[string]string{LabelReachesTenants: "true"}}}
 }
 
-// With lays an override over a tier. An override that the schema would have refused, for instance one
-// that was stored before the schema knew the rule, is an error.
+// With returns a tier with an override. An override that the schema would reject, for instance one that was
+// stored before the schema had the rule, is an error.
 func (t Tier) With(o v1alpha1.DeploymentTierSpec) (Tier, error) {
 	if o.Quota != nil {
 		t.Quota = maps.Clone(t.Quota)
@@ -149,7 +149,7 @@ func (t Tier) With(o v1alpha1.DeploymentTierSpec) (Tier, error) {
 	return t, t.check()
 }
 
-// check finds what would make a tier's children be refused by the API server, or let an administrator
+// check finds rules of a tier whose children the API server would reject, or that would let an administrator
 // undo the guardrails.
 func (t Tier) check() error {
 	if err := CheckQuota("quota", t.Quota); err != nil {
@@ -164,8 +164,11 @@ func (t Tier) check() error {
 		}
 	}
 	for _, c := range t.Network.ToCIDRs {
-		if _, err := netip.ParsePrefix(c); err != nil {
-			return fmt.Errorf("network.toCIDRs: %q is no address range such as 10.20.0.0/16", c)
+		switch p, err := netip.ParsePrefix(c); {
+		case err != nil:
+			return fmt.Errorf("network.toCIDRs: %q is not an address range such as 10.20.0.0/16", c)
+		case p != p.Masked():
+			return fmt.Errorf("network.toCIDRs: %q names an address within a range, which NetworkPolicies refuse; write %s", c, p.Masked())
 		}
 	}
 	for _, s := range append(slices.Clone(t.Network.FromNamespaces), t.Network.ToNamespaces...) {
@@ -176,7 +179,7 @@ func (t Tier) check() error {
 	return nil
 }
 
-// checkLimits finds defaults that contradict each other; a LimitRange that holds them is refused.
+// checkLimits finds defaults that contradict each other; the API server rejects a LimitRange with them.
 func (t Tier) checkLimits() error {
 	for _, l := range []struct {
 		path string
@@ -185,16 +188,24 @@ func (t Tier) checkLimits() error {
 		if err := CheckQuota(l.path, l.list); err != nil {
 			return err
 		}
+		if err := checkOfContainers(l.path, l.list); err != nil {
+			return err
+		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(t.Limits.DefaultRequest)) {
-		request := t.Limits.DefaultRequest[name]
-		if limit, ok := t.Limits.Default[name]; ok && request.Cmp(limit) > 0 {
+	return checkOrder(t.Limits)
+}
+
+// checkOrder finds requests that are above limits, and limits above what is allowed.
+func checkOrder(l v1alpha1.ContainerLimits) error {
+	for _, name := range slices.Sorted(maps.Keys(l.DefaultRequest)) {
+		request := l.DefaultRequest[name]
+		if limit, ok := l.Default[name]; ok && request.Cmp(limit) > 0 {
 			return fmt.Errorf("limitRange.defaultRequest[%s] is %s, more than limitRange.default[%s], %s", name, &request, name, &limit)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(t.Limits.Max)) {
-		most := t.Limits.Max[name]
-		for _, list := range []corev1.ResourceList{t.Limits.Default, t.Limits.DefaultRequest} {
+	for _, name := range slices.Sorted(maps.Keys(l.Max)) {
+		most := l.Max[name]
+		for _, list := range []corev1.ResourceList{l.Default, l.DefaultRequest} {
 			if q, ok := list[name]; ok && q.Cmp(most) > 0 {
 				return fmt.Errorf("limitRange.max[%s] is %s, less than a default of %s", name, &most, &q)
 			}
@@ -203,26 +214,26 @@ func (t Tier) checkLimits() error {
 	return nil
 }
 
-// guardRails are the resources that an administrator may only read.
-var guardRails = []string{"namespaces", "resourcequotas", "limitranges", "networkpolicies"}
+// guardrailResources are the resources that an administrator may only read.
+var guardrailResources = []string{"namespaces", "resourcequotas", "limitranges", "networkpolicies"}
 
-// checkRule refuses a rule that would let an administrator undo the guardrails.
+// checkRule rejects a rule that would let an administrator undo the guardrails.
 func checkRule(r rbacv1.PolicyRule) error {
 	for _, list := range [][]string{r.Verbs, r.APIGroups, r.Resources} {
 		if slices.ContainsFunc(list, func(s string) bool { return strings.Contains(s, "*") }) {
-			return fmt.Errorf("adminRules: wildcards are refused, in the rule on %v", r.Resources)
+			return fmt.Errorf("adminRules: wildcards are rejected, in the rule on %v", r.Resources)
 		}
 	}
 	for _, v := range r.Verbs {
 		switch v {
 		case "bind", "escalate", "impersonate":
-			return fmt.Errorf("adminRules: the verb %s is refused, in the rule on %v", v, r.Resources)
+			return fmt.Errorf("adminRules: the verb %s is rejected, in the rule on %v", v, r.Resources)
 		case "get", "list", "watch":
 			continue
 		}
 		for _, res := range r.Resources {
-			if base, _, _ := strings.Cut(res, "/"); slices.Contains(guardRails, base) {
-				return fmt.Errorf("adminRules: the verb %s on %s is refused: it is a guardrail", v, res)
+			if base, _, _ := strings.Cut(res, "/"); slices.Contains(guardrailResources, base) {
+				return fmt.Errorf("adminRules: the verb %s on %s is rejected: it is a guardrail", v, res)
 			}
 		}
 	}

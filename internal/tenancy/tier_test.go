@@ -78,7 +78,7 @@ func TestBuiltInTiers(t *testing.T) {
 
 func TestUnknownTier(t *testing.T) {
 	_, err := tenancy.BuiltIn("qa")
-	if err == nil || err.Error() != `deploymentTier "qa" is none of dev, stg, prod` {
+	if err == nil || err.Error() != `deploymentTier "qa" is invalid: it must be dev, stg or prod` {
 		t.Errorf("BuiltIn(qa) = %v", err)
 	}
 }
@@ -195,12 +195,18 @@ func TestMalformedOverrides(t *testing.T) {
 	}{
 		{"a negative quota", v1alpha1.DeploymentTierSpec{Quota: amounts("cpu", "-1")}, "quota[cpu] is -1; it must not be negative"},
 		{"half a pod", v1alpha1.DeploymentTierSpec{Quota: amounts("pods", "1500m")}, "quota[pods] is 1500m; it must be a whole number"},
-		{"an unknown resource", v1alpha1.DeploymentTierSpec{Quota: amounts("cpus", "1")}, "quota[cpus]: no such resource; it is one of cpu, memory,"},
+		{"an unknown resource", v1alpha1.DeploymentTierSpec{Quota: amounts("cpus", "1")}, "quota[cpus]: unknown resource: it must be one of cpu, memory,"},
 		{"a resource that is no name", v1alpha1.DeploymentTierSpec{Quota: amounts("count/a b", "1")}, "quota[count/a b]: name part must consist of"},
 		{"a negative default", limits(v1alpha1.ContainerLimits{Default: amounts("cpu", "-1")}), "limitRange.default[cpu] is -1"},
 		{"a negative request", limits(v1alpha1.ContainerLimits{DefaultRequest: amounts("cpu", "-1")}), "limitRange.defaultRequest[cpu] is -1"},
 		{"a negative maximum", limits(v1alpha1.ContainerLimits{Max: amounts("memory", "-1Gi")}), "limitRange.max[memory] is -1Gi"},
-		{"an unknown resource in a default", limits(v1alpha1.ContainerLimits{Default: amounts("cpus", "1")}), "limitRange.default[cpus]: no such resource"},
+		{"an unknown resource in a default", limits(v1alpha1.ContainerLimits{Default: amounts("cpus", "1")}), "limitRange.default[cpus]: unknown resource"},
+		{"a counted resource in a default", limits(v1alpha1.ContainerLimits{Default: amounts("pods", "1")}), "limitRange.default[pods]: no container has that"},
+		{
+			"a quota's resource in a request", limits(v1alpha1.ContainerLimits{DefaultRequest: amounts("requests.hugepages-2Mi", "2Mi")}),
+			"limitRange.defaultRequest[requests.hugepages-2Mi]: no container has that",
+		},
+		{"a count in a maximum", limits(v1alpha1.ContainerLimits{Max: amounts("count/secrets", "1")}), "limitRange.max[count/secrets]: no container has that"},
 		{
 			"a request above the limit", limits(v1alpha1.ContainerLimits{DefaultRequest: amounts("cpu", "2"), Default: amounts("cpu", "1")}),
 			"limitRange.defaultRequest[cpu] is 2, more than limitRange.default[cpu], 1",
@@ -213,28 +219,33 @@ func TestMalformedOverrides(t *testing.T) {
 			"a request above the maximum", limits(v1alpha1.ContainerLimits{DefaultRequest: amounts("cpu", "2"), Max: amounts("cpu", "1")}),
 			"limitRange.max[cpu] is 1, less than a default of 2",
 		},
-		{"any verb", rule("", "pods", "*"), "adminRules: wildcards are refused, in the rule on [pods]"},
-		{"any group", rule("*", "pods", "get"), "adminRules: wildcards are refused, in the rule on [pods]"},
-		{"any resource", rule("", "*", "get"), "adminRules: wildcards are refused, in the rule on [*]"},
-		{"any subresource", rule("", "pods/*", "get"), "adminRules: wildcards are refused, in the rule on [pods/*]"},
-		{"a subresource of anything", rule("", "*/scale", "get"), "adminRules: wildcards are refused, in the rule on [*/scale]"},
-		{"bind", rule("rbac.authorization.k8s.io", "roles", "bind"), "adminRules: the verb bind is refused, in the rule on [roles]"},
-		{"escalate", rule("rbac.authorization.k8s.io", "roles", "escalate"), "adminRules: the verb escalate is refused, in the rule on [roles]"},
-		{"impersonate", rule("", "serviceaccounts", "impersonate"), "adminRules: the verb impersonate is refused, in the rule on [serviceaccounts]"},
-		{"a write on the Namespace", rule("", "namespaces", "patch"), "adminRules: the verb patch on namespaces is refused: it is a guardrail"},
-		{"a write on its status", rule("", "namespaces/status", "update"), "adminRules: the verb update on namespaces/status is refused: it is a guardrail"},
-		{"a write on its finalizers", rule("", "namespaces/finalize", "update"), "adminRules: the verb update on namespaces/finalize is refused: it is a guardrail"},
-		{"a write on quotas", rule("", "resourcequotas", "create"), "adminRules: the verb create on resourcequotas is refused: it is a guardrail"},
-		{"a write on a quota's status", rule("", "resourcequotas/status", "patch"), "adminRules: the verb patch on resourcequotas/status is refused: it is a guardrail"},
-		{"a write on limit ranges", rule("", "limitranges", "delete"), "adminRules: the verb delete on limitranges is refused: it is a guardrail"},
+		{"any verb", rule("", "pods", "*"), "adminRules: wildcards are rejected, in the rule on [pods]"},
+		{"any group", rule("*", "pods", "get"), "adminRules: wildcards are rejected, in the rule on [pods]"},
+		{"any resource", rule("", "*", "get"), "adminRules: wildcards are rejected, in the rule on [*]"},
+		{"any subresource", rule("", "pods/*", "get"), "adminRules: wildcards are rejected, in the rule on [pods/*]"},
+		{"a subresource of anything", rule("", "*/scale", "get"), "adminRules: wildcards are rejected, in the rule on [*/scale]"},
+		{"bind", rule("rbac.authorization.k8s.io", "roles", "bind"), "adminRules: the verb bind is rejected, in the rule on [roles]"},
+		{"escalate", rule("rbac.authorization.k8s.io", "roles", "escalate"), "adminRules: the verb escalate is rejected, in the rule on [roles]"},
+		{"impersonate", rule("", "serviceaccounts", "impersonate"), "adminRules: the verb impersonate is rejected, in the rule on [serviceaccounts]"},
+		{"a write on the Namespace", rule("", "namespaces", "patch"), "adminRules: the verb patch on namespaces is rejected: it is a guardrail"},
+		{"a write on its status", rule("", "namespaces/status", "update"), "adminRules: the verb update on namespaces/status is rejected: it is a guardrail"},
+		{"a write on its finalizers", rule("", "namespaces/finalize", "update"), "adminRules: the verb update on namespaces/finalize is rejected: it is a guardrail"},
+		{"a write on quotas", rule("", "resourcequotas", "create"), "adminRules: the verb create on resourcequotas is rejected: it is a guardrail"},
+		{"a write on a quota's status", rule("", "resourcequotas/status", "patch"), "adminRules: the verb patch on resourcequotas/status is rejected: it is a guardrail"},
+		{"a write on limit ranges", rule("", "limitranges", "delete"), "adminRules: the verb delete on limitranges is rejected: it is a guardrail"},
 		{
 			"a write on network policies", rule("networking.k8s.io", "networkpolicies", "deletecollection"),
-			"adminRules: the verb deletecollection on networkpolicies is refused: it is a guardrail",
+			"adminRules: the verb deletecollection on networkpolicies is rejected: it is a guardrail",
+		},
+		{
+			"an address within a range",
+			v1alpha1.DeploymentTierSpec{Network: &v1alpha1.NetworkRules{Isolation: "Ingress", ToCIDRs: []string{"10.0.0.1/8"}}},
+			`network.toCIDRs: "10.0.0.1/8" names an address within a range, which NetworkPolicies refuse; write 10.0.0.0/8`,
 		},
 		{
 			"an address that is no range",
 			v1alpha1.DeploymentTierSpec{Network: &v1alpha1.NetworkRules{Isolation: "Ingress", ToCIDRs: []string{"10.0.0.1"}}},
-			`network.toCIDRs: "10.0.0.1" is no address range such as 10.20.0.0/16`,
+			`network.toCIDRs: "10.0.0.1" is not an address range such as 10.20.0.0/16`,
 		},
 		{"a malformed selector of sources", v1alpha1.DeploymentTierSpec{Network: &v1alpha1.NetworkRules{
 			Isolation: "Ingress", FromNamespaces: []metav1.LabelSelector{badSelector},

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,28 +20,35 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 )
 
-// maxNamed is how many of the pods that violate a level are named.
+// maxNamed is the most pods that a message names.
 const maxNamed = 5
 
 // standards are the Pod Security Standards as the API server enforces them.
 var standards = sync.OnceValues(func() (policy.Evaluator, error) { return policy.NewEvaluator(policy.DefaultChecks(), nil) })
 
-// maxPods is how many pods of a Namespace are looked at.
-const maxPods = 500
+// MaxPods is how many pods of a Namespace are looked at.
+const MaxPods = 500
 
-// InsecurePods says which pods of a Namespace a Pod Security level would reject; empty when it is none.
-func InsecurePods(ctx context.Context, live client.Reader, namespace string, level v1alpha1.PodSecurityLevel) (string, error) {
+// running selects pods that have not ended.
+var running = client.MatchingFieldsSelector{Selector: fields.ParseSelectorOrDie("status.phase!=Succeeded,status.phase!=Failed")}
+
+// InsecurePods says which pods of a Namespace a Pod Security level would reject; empty when it is none of those that were
+// looked at. all reports whether these were all that have not ended.
+func InsecurePods(
+	ctx context.Context, live client.Reader, namespace string, level v1alpha1.PodSecurityLevel,
+) (violations string, all bool, err error) {
 	found, err := newInsecure(level)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
-	if err := Each(ctx, live, namespace, &corev1.PodList{}, maxPods, found.add); err != nil {
-		return "", err
+	all, err = Each(ctx, live, namespace, &corev1.PodList{}, MaxPods, found.add, running)
+	if err != nil {
+		return "", false, err
 	}
-	return found.String(), nil
+	return found.String(), all, nil
 }
 
-// insecure are the pods that a Pod Security level would reject. Pods that have ended do not count.
+// insecure collects the pods that a Pod Security level would reject. Pods that have ended do not count.
 type insecure struct {
 	evaluator policy.Evaluator
 	level     v1alpha1.PodSecurityLevel
@@ -78,7 +86,7 @@ func (i *insecure) String() string {
 		len(i.names), i.level, named)
 }
 
-// QuotaExceeded lists, resource by resource, what uses more than the limits allow.
+// QuotaExceeded describes, resource by resource, what uses more than the limits allow.
 func QuotaExceeded(hard, used corev1.ResourceList) []string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(hard)) {

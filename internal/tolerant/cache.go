@@ -1,8 +1,9 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tolerant fills the operator's caches whatever is in the cluster: an object that cannot be decoded is left out and
-// reported, and a type that cannot be listed keeps no other type waiting (docs/adr/0027-no-poison.md).
+// Package tolerant fills the operator's caches whatever the cluster contains: an object that cannot be decoded
+// is left out and reported, and a type that cannot be listed does not block the other types
+// (docs/adr/0027-no-poison.md).
 package tolerant
 
 import (
@@ -27,17 +28,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// Options say what is tolerated, and how that is reported.
+// Options configures what is tolerated, and how it is reported.
 type Options struct {
-	// Ours tells which types are the operator's own: their objects are decoded one by one.
+	// Ours reports which types are the operator's own: their objects are decoded one by one.
 	Ours func(schema.GroupVersionKind) bool
-	// Expected are the types that must be filled: also while nobody has asked for them yet, as when the manager starts.
+	// Expected are the types that must be filled, even before they are requested, as when the manager starts.
 	Expected []client.Object
 	// Report is called for each version of an object that cannot be decoded.
 	Report func(client.Object, error)
-	// Patience is how long types wait for each other at the start. What is not filled then comes later.
+	// Patience is how long types wait for each other at the start. Other types are filled later.
 	Patience time.Duration
-	// ReportAfter is how long a type may take to fill before that is reported, and after which it is reported again.
+	// ReportAfter is how long a type may take to fill before that is reported, and the time between two
+	// reports.
 	ReportAfter time.Duration
 }
 
@@ -55,23 +57,24 @@ type Cache struct {
 
 	overdue   atomic.Bool
 	mu        sync.Mutex
-	impatient <-chan struct{} // closed when types wait for each other no more
+	impatient <-chan struct{} // closed when types no longer wait for each other
 	informers map[string]*informer
 }
 
-// informer is what is known about the filling of a type's cache.
+// informer is the state of filling a type's cache.
 type informer struct {
 	toolscache.SharedIndexInformer
 	last error
 }
 
-// NewCache gives the function that makes the manager's cache, and calls made with what it makes.
+// NewCache returns the constructor of the manager's cache, and calls made with the result.
 func NewCache(t Options, made func(*Cache)) cache.NewCacheFunc {
 	return func(config *rest.Config, opts cache.Options) (cache.Cache, error) {
 		d, err := dynamic.NewForConfigAndClient(config, opts.HTTPClient)
 		if err != nil {
 			return nil, err
 		}
+		opts.Mapper = mapper{opts.Mapper, t.Ours}
 		c := &Cache{
 			patience: t.Patience, reportAfter: t.ReportAfter, report: t.Report, ours: t.Ours,
 			scheme: opts.Scheme, mapper: opts.Mapper, dynamic: d, informers: map[string]*informer{},
@@ -99,7 +102,7 @@ func NewCache(t Options, made func(*Cache)) cache.NewCacheFunc {
 	}
 }
 
-// refuseSelectors refuses to hold but some of the objects of the operator's own types: their sources do not know of that.
+// refuseSelectors rejects selectors for the operator's own types, which their sources do not support.
 func (c *Cache) refuseSelectors(opts cache.Options) error {
 	for o, by := range opts.ByObject {
 		gvk, err := apiutil.GVKForObject(o, c.scheme)
@@ -113,7 +116,7 @@ func (c *Cache) refuseSelectors(opts cache.Options) error {
 	return nil
 }
 
-// newInformer makes the informer of a type.
+// newInformer creates the informer of a type.
 func (c *Cache) newInformer(lw toolscache.ListerWatcher, o runtime.Object, resync time.Duration,
 	indexers toolscache.Indexers,
 ) toolscache.SharedIndexInformer {
@@ -124,7 +127,7 @@ func (c *Cache) newInformer(lw toolscache.ListerWatcher, o runtime.Object, resyn
 			lw = s.listerWatcher()
 		}
 	}
-	if err != nil { // the informer would have failed to be made before
+	if err != nil { // the informer would have failed to be created before
 		ctrl.Log.Error(err, "Cannot decode the objects of a type one by one", "type", gvk.GroupKind())
 	}
 	i := &informer{SharedIndexInformer: c.makeInformer(lw, o, resync, indexers)}
@@ -133,14 +136,15 @@ func (c *Cache) newInformer(lw toolscache.ListerWatcher, o runtime.Object, resyn
 		i.last = err
 		c.mu.Unlock()
 		toolscache.DefaultWatchErrorHandler(ctx, r, err)
-	}) // fails for an informer that runs already
+	}) // fails for an informer that is running
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.informers[gvk.GroupKind().String()] = i
 	return i
 }
 
-// Unfilled are the types whose caches are not filled yet, each with the last error: of those expected and those asked for.
+// Unfilled returns the types whose caches are not filled yet, each with the last error: of those expected and
+// those requested.
 func (c *Cache) Unfilled() map[string]error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -158,11 +162,11 @@ func (c *Cache) Unfilled() map[string]error {
 	return out
 }
 
-// Overdue tells whether the types have had the time that they may take to fill.
+// Overdue reports whether the time that the types may take to fill is over.
 func (c *Cache) Overdue() bool { return c.overdue.Load() }
 
-// WaitForCacheSync waits until every type is filled, or for as long as types wait for each other. What reads a type, or runs
-// on its events, waits for that type by itself.
+// WaitForCacheSync waits until every type is filled, or for as long as types wait for each other. Readers of a
+// type, and controllers with its events, wait for that type themselves.
 func (c *Cache) WaitForCacheSync(ctx context.Context) bool {
 	c.mu.Lock()
 	if c.impatient == nil {
@@ -190,7 +194,7 @@ func (c *Cache) Start(ctx context.Context) error {
 	return c.Cache.Start(ctx)
 }
 
-// watchOver shows which types are filled, and says again and again which are not.
+// watchOver shows which types are filled, and repeatedly reports which are not.
 func (c *Cache) watchOver(ctx context.Context) {
 	look, say := time.NewTicker(time.Second), time.NewTicker(c.reportAfter)
 	defer look.Stop()
@@ -204,15 +208,15 @@ func (c *Cache) watchOver(ctx context.Context) {
 		case <-say.C:
 			c.overdue.Store(true)
 			for _, name := range slices.Sorted(maps.Keys(unfilled)) {
-				ctrl.Log.Error(unfilled[name], "The cache of a type cannot be filled: nothing is done for its objects until it is. "+
-					"The other types are served. It is tried again and again; see whether kubectl get lists the type, "+
-					"and whether the operator's ClusterRole allows to list and watch it.", "type", name)
+				ctrl.Log.Error(unfilled[name], "The cache of a type cannot be filled, so its objects are not reconciled. "+
+					"Other types are. This is retried; check that kubectl get lists the type, "+
+					"and that the operator's ClusterRole allows list and watch of it.", "type", name)
 			}
 		}
 	}
 }
 
-// show sets the metric, and gives what is not filled.
+// show sets the metric, and returns what is not filled.
 func (c *Cache) show() map[string]error {
 	unfilled := c.Unfilled()
 	c.mu.Lock()

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Decode reads an object of any content into its type. Unlike the decoders of Kubernetes it fails where a parser would
-// compute for minutes, or panic.
+// Decode decodes an object of any content into its type. Unlike the decoders of Kubernetes it fails if a parser
+// would compute for minutes, or panic.
 func Decode(from map[string]any, into any) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -36,19 +36,19 @@ func Decode(from map[string]any, into any) (err error) {
 
 var (
 	quantityType = reflect.TypeFor[resource.Quantity]()
-	// endless is an exponent for which the parser of quantities makes numbers of thousands of digits.
+	// endless matches exponents for which the parser of quantities computes numbers of thousands of digits.
 	endless = regexp.MustCompile(`[eE][+-]?[0-9]{3,}$`)
 )
 
-// maxQuantity is the length of a quantity that is read. None of Kubernetes' own is half as long.
+// maxQuantity is the length of the longest accepted quantity. None of Kubernetes' own is half as long.
 const maxQuantity = 64
 
-// leaf judges a value that is read by a parser of its type.
+// leaf checks a value that a parser of its type decodes.
 type leaf func(t reflect.Type, value any, path string) error
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
-// walk judges every value that is to be read by a parser into a type, or into a part of it.
+// walk checks every value that a parser would decode into a type, or into a part of it.
 func walk(t reflect.Type, value any, path string, judge leaf) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -63,7 +63,7 @@ func walk(t reflect.Type, value any, path string, judge leaf) error {
 			return walkStruct(t, v, path, judge)
 		case reflect.Map:
 			return walkMap(t, v, path, judge)
-		default: // the decoder says that it does not fit
+		default: // the decoder reports that it does not fit
 		}
 	case []any:
 		if t.Kind() == reflect.Slice {
@@ -110,15 +110,15 @@ func walkStruct(t reflect.Type, value map[string]any, path string, judge leaf) e
 	return nil
 }
 
-// vetQuantity refuses a quantity that the parser cannot cope with.
+// vetQuantity rejects a quantity that the parser cannot cope with.
 func vetQuantity(t reflect.Type, value any, path string) error {
 	if s, ok := value.(string); ok && t == quantityType && (len(s) > maxQuantity || endless.MatchString(s)) {
-		return fmt.Errorf("%s: %.64q is no quantity that can be read", path, s)
+		return fmt.Errorf("%s: %.64q is not a valid quantity", path, s)
 	}
 	return nil
 }
 
-// parse reads a value as its type does.
+// parse parses a value as its type does.
 func parse(t reflect.Type, value any, path string) error {
 	text, err := json.Marshal(value)
 	if err == nil {

@@ -29,7 +29,7 @@ func TestDecode(t *testing.T) {
 		{"text that looks like a quantity", `{"spec": {"args": ["1e-100000000"]}}`, &batchv1alpha1.CronTab{}, ""},
 		{
 			"an exponent that takes minutes", `{"spec": {"resources": {"requests": {"cpu": "1e-100000000"}}}}`, &batchv1alpha1.CronTab{},
-			`spec.resources.requests[cpu]: "1e-100000000" is no quantity that can be read`,
+			`spec.resources.requests[cpu]: "1e-100000000" is not a valid quantity`,
 		},
 		{
 			"the same in a list", `{"spec": {"env": [{"name": "A", "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu", "divisor": "1E+999999999"}}}]}}`,

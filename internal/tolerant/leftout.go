@@ -18,17 +18,17 @@ import (
 var (
 	unreadable = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "platform_operator_unreadable_objects",
-		Help: "Objects that cannot be decoded, by kind. They are left alone until they are mended; the log and an event name each.",
+		Help: "Objects that cannot be decoded, by kind. They are not reconciled until they are corrected; the log and an event name each.",
 	}, []string{"kind"})
 	filled = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "platform_operator_cache_synced",
-		Help: "Whether the cache of a type is filled: 1, or 0. While it is not, nothing is done for objects of the type.",
+		Help: "Whether the cache of a type is filled: 1, or 0. While it is 0, objects of the type are not reconciled.",
 	}, []string{"type"})
 )
 
 func init() { metrics.Registry.MustRegister(unreadable, filled) }
 
-// leftOut are the objects of a kind that could not be decoded, in the version that was reported.
+// leftOut are the objects of a kind that could not be decoded, with the version that was reported.
 type leftOut struct {
 	gauge  prometheus.Gauge
 	report func(client.Object, error)
@@ -66,7 +66,7 @@ func (l *leftOut) has(u *unstructured.Unstructured) bool {
 	return has
 }
 
-// forget takes an object back in, or knows that it is gone.
+// forget stops leaving an object out: it can be decoded now, or is deleted.
 func (l *leftOut) forget(u *unstructured.Unstructured) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,7 +74,7 @@ func (l *leftOut) forget(u *unstructured.Unstructured) {
 	l.gauge.Set(float64(len(l.objects)))
 }
 
-// forgetAll begins anew, before all objects are listed again.
+// forgetAll starts over, before all objects are listed again.
 func (l *leftOut) forgetAll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

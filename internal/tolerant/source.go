@@ -21,8 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// source lists and watches the objects of one of the operator's kinds. It decodes each by itself, so that one that cannot be
-// decoded is left out: for the informer it does not exist.
+// source lists and watches the objects of one of the operator's kinds. It decodes them one by one, so that one
+// that cannot be decoded is left out: for the informer it does not exist.
 type source struct {
 	gvk      schema.GroupVersionKind
 	example  client.Object
@@ -31,7 +31,7 @@ type source struct {
 	leftOut  *leftOut
 }
 
-// newSource is the source for the objects of a type.
+// newSource returns the source for the objects of a type.
 func (c *Cache) newSource(example client.Object) (*source, error) {
 	gvk, err := apiutil.GVKForObject(example, c.scheme)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *source) list(ctx context.Context, opts metav1.ListOptions) (runtime.Obj
 		if o := s.decode(&all.Items[i]); o != nil {
 			items = append(items, o)
 		}
-		all.Items[i].Object = nil // what is decoded is not needed twice
+		all.Items[i].Object = nil // release what is decoded
 	}
 	list, err := s.scheme.New(s.gvk.GroupVersion().WithKind(s.gvk.Kind + "List"))
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *source) watch(ctx context.Context, opts metav1.ListOptions) (watch.Inte
 	return passing(w, s.event), nil
 }
 
-// passed are the events of a watch as an informer is told of them.
+// passed are the events of a watch as the informer receives them.
 type passed struct {
 	below   watch.Interface
 	events  chan watch.Event
@@ -100,11 +100,11 @@ type passed struct {
 	stop    sync.Once
 }
 
-// passing passes the events of a watch on until it is stopped. watch.Filter would then wait without end for somebody to take
-// the last one, and keep the buffers of the watch, some MiB, for as long.
-func passing(below watch.Interface, tell func(watch.Event) watch.Event) watch.Interface {
+// passing passes the events of a watch on until it is stopped. watch.Filter would then block forever on its
+// last event, and keep the buffers of the watch, some MiB, for as long.
+func passing(below watch.Interface, convert func(watch.Event) watch.Event) watch.Interface {
 	p := &passed{below: below, events: make(chan watch.Event), stopped: make(chan struct{})}
-	go p.run(tell)
+	go p.run(convert)
 	return p
 }
 
@@ -119,19 +119,19 @@ func (p *passed) Stop() {
 	})
 }
 
-func (p *passed) run(tell func(watch.Event) watch.Event) {
+func (p *passed) run(convert func(watch.Event) watch.Event) {
 	defer close(p.events)
 	for e := range p.below.ResultChan() {
 		select {
-		case p.events <- tell(e):
+		case p.events <- convert(e):
 		case <-p.stopped:
 			return
 		}
 	}
 }
 
-// event is what an informer is told instead of an event. An object that can be decoded no more is gone for it; of one that it
-// does not know it learns the version and nothing else.
+// event converts an event for the informer. An object that can no longer be decoded is deleted for the
+// informer; of one that it does not know, it receives only the version.
 func (s *source) event(e watch.Event) watch.Event {
 	u, ok := e.Object.(*unstructured.Unstructured)
 	if !ok {
@@ -157,7 +157,7 @@ func (s *source) event(e watch.Event) watch.Event {
 		s.leftOut.forget(u)
 	case watch.Bookmark:
 		o := s.shell(u)
-		o.SetAnnotations(u.GetAnnotations()) // the API server's: they tell the end of a list
+		o.SetAnnotations(u.GetAnnotations()) // the API server's: they mark the end of a list
 		return watch.Event{Type: watch.Bookmark, Object: o}
 	default:
 		return e
@@ -165,7 +165,7 @@ func (s *source) event(e watch.Event) watch.Event {
 	return watch.Event{Type: watch.Bookmark, Object: s.shell(u)}
 }
 
-// decode gives an object in its type, or nil when it cannot be decoded.
+// decode returns an object in its type, or nil if it cannot be decoded.
 func (s *source) decode(u *unstructured.Unstructured) client.Object {
 	o := s.empty()
 	if err := Decode(u.Object, o); err != nil {
@@ -176,7 +176,7 @@ func (s *source) decode(u *unstructured.Unstructured) client.Object {
 	return o
 }
 
-// shell is an object with nothing but its identity.
+// shell returns an object with nothing but its identity.
 func (s *source) shell(u *unstructured.Unstructured) client.Object {
 	o := s.empty()
 	o.SetNamespace(u.GetNamespace())

@@ -32,13 +32,13 @@ func scheme(t *testing.T) *runtime.Scheme {
 	return s
 }
 
-// told is what an informer is told.
-type told struct {
+// received is an event as an informer receives it.
+type received struct {
 	Type                        watch.EventType
 	Name, Version, Image, Marks string
 }
 
-// TestEvents has objects that become undecodable and are mended, in every order. An informer must never see a tenant's annotation
+// TestEvents has objects that become undecodable and are corrected, in every order. An informer must never see a tenant's annotation
 // on a bookmark: the API server ends a list with one.
 func TestEvents(t *testing.T) {
 	var reports []string
@@ -58,24 +58,24 @@ func TestEvents(t *testing.T) {
 	for i, step := range []struct {
 		give watch.EventType
 		u    *unstructured.Unstructured
-		want told
+		want received
 	}{
-		{watch.Added, object("good", "1", "5m"), told{watch.Added, "good", "1", "i", "true"}},
-		{watch.Added, object("bad", "2", "soon"), told{watch.Bookmark, "bad", "2", "", ""}},
-		{watch.Modified, object("bad", "3", "later"), told{watch.Bookmark, "bad", "3", "", ""}},
-		{watch.Modified, object("bad", "3", "later"), told{watch.Bookmark, "bad", "3", "", ""}}, // it is listed again
-		{watch.Modified, object("good", "4", "soon"), told{watch.Deleted, "good", "4", "", ""}},
-		{watch.Modified, object("good", "5", "soon"), told{watch.Bookmark, "good", "5", "", ""}},
-		{watch.Modified, object("good", "6", "1m"), told{watch.Modified, "good", "6", "i", "true"}},
-		{watch.Deleted, object("good", "7", "1m"), told{watch.Deleted, "good", "7", "i", "true"}},
-		{watch.Deleted, object("bad", "8", "later"), told{watch.Bookmark, "bad", "8", "", ""}},
-		{watch.Added, object("bad", "9", "1m"), told{watch.Added, "bad", "9", "i", "true"}},
-		{watch.Deleted, object("bad", "10", "soon"), told{watch.Deleted, "bad", "10", "", ""}},
-		{watch.Bookmark, object("", "11", ""), told{watch.Bookmark, "", "11", "", "true"}},
+		{watch.Added, object("good", "1", "5m"), received{watch.Added, "good", "1", "i", "true"}},
+		{watch.Added, object("bad", "2", "soon"), received{watch.Bookmark, "bad", "2", "", ""}},
+		{watch.Modified, object("bad", "3", "later"), received{watch.Bookmark, "bad", "3", "", ""}},
+		{watch.Modified, object("bad", "3", "later"), received{watch.Bookmark, "bad", "3", "", ""}}, // it is listed again
+		{watch.Modified, object("good", "4", "soon"), received{watch.Deleted, "good", "4", "", ""}},
+		{watch.Modified, object("good", "5", "soon"), received{watch.Bookmark, "good", "5", "", ""}},
+		{watch.Modified, object("good", "6", "1m"), received{watch.Modified, "good", "6", "i", "true"}},
+		{watch.Deleted, object("good", "7", "1m"), received{watch.Deleted, "good", "7", "i", "true"}},
+		{watch.Deleted, object("bad", "8", "later"), received{watch.Bookmark, "bad", "8", "", ""}},
+		{watch.Added, object("bad", "9", "1m"), received{watch.Added, "bad", "9", "i", "true"}},
+		{watch.Deleted, object("bad", "10", "soon"), received{watch.Deleted, "bad", "10", "", ""}},
+		{watch.Bookmark, object("", "11", ""), received{watch.Bookmark, "", "11", "", "true"}},
 	} {
 		e := s.event(watch.Event{Type: step.give, Object: step.u})
 		o := e.Object.(*batchv1alpha1.CronTab)
-		got := told{e.Type, o.Name, o.ResourceVersion, o.Spec.Image, o.Annotations["k8s.io/initial-events-end"]}
+		got := received{e.Type, o.Name, o.ResourceVersion, o.Spec.Image, o.Annotations["k8s.io/initial-events-end"]}
 		if diff := cmp.Diff(step.want, got); diff != "" {
 			t.Errorf("step %d, -want +got:\n%s", i, diff)
 		}
@@ -85,7 +85,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeftOfAWatchThatIsStopped has nobody take the last event: client-go's watch often has one, the error that it was
+// TestNothingIsLeftOfAWatchThatIsStopped does not take the last event: client-go's watch often has one, the error that it was
 // stopped. A goroutine that were left would fail the bubble.
 func TestNothingIsLeftOfAWatchThatIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestNothingIsLeftOfAWatchThatIsStopped(t *testing.T) {
 		w.Stop()
 		w.Stop()
 		if !below.IsStopped() {
-			t.Error("the watch below goes on")
+			t.Error("the underlying watch continues")
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -134,9 +134,9 @@ func TestWebhooks(t *testing.T) {
 	for _, tc := range []struct{ reason, kind, object, old, wants string }{
 		{"what can be decoded", "CronTab", good, good, "asked"},
 		{"a creation", "CronTab", good, "", "asked"},
-		{"a kind of somebody else", "Other", bad, bad, "asked"},
+		{"a foreign kind", "Other", bad, bad, "asked"},
 		{"what cannot be decoded", "CronTab", bad, "", "1e-100000000"},
-		{"what is mended", "CronTab", good, bad, "1e-100000000"},
+		{"what is corrected", "CronTab", good, bad, "1e-100000000"},
 		{"a deletion", "CronTab", "", bad, "1e-100000000"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {

@@ -18,11 +18,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 )
 
-// maxReview is the size of a review that is read: the API server sends at most two objects of 3 MiB.
+// maxReview is the largest review that is read, in bytes: the API server sends at most two objects of 3 MiB.
 const maxReview = 7 << 20
 
-// Webhooks is a server whose webhooks are asked only about objects that can be decoded. A mutating webhook is asked before
-// the schema, and each about the old object of a change, which an older schema may have admitted.
+// Webhooks is a server whose webhooks are called only with objects that can be decoded. A mutating webhook is
+// called before the schema is checked, and each with the old object of a change, which an older schema may have
+// admitted.
 type Webhooks struct {
 	webhook.Server
 	Scheme *runtime.Scheme
@@ -33,7 +34,7 @@ func (w Webhooks) Register(path string, hook http.Handler) {
 	w.Server.Register(path, guard{w.Scheme, hook})
 }
 
-// guard answers for a webhook what that could not decode.
+// guard answers for a webhook if an object cannot be decoded.
 type guard struct {
 	scheme *runtime.Scheme
 	hook   http.Handler
@@ -60,14 +61,14 @@ func (g guard) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 	g.hook.ServeHTTP(out, in)
 }
 
-// vet refuses an object that cannot be decoded.
+// vet returns an error for an object that cannot be decoded.
 func (g guard) vet(kind metav1.GroupVersionKind, raw []byte) error {
 	if len(raw) == 0 {
 		return nil
 	}
 	into, err := g.scheme.New(schema.GroupVersionKind(kind))
 	if err != nil {
-		return nil //nolint:nilerr // The webhook knows what to do about a kind of somebody else.
+		return nil //nolint:nilerr // The webhook handles foreign kinds itself.
 	}
 	object := map[string]any{}
 	if err := utiljson.Unmarshal(raw, &object); err != nil {
@@ -76,14 +77,14 @@ func (g guard) vet(kind metav1.GroupVersionKind, raw []byte) error {
 	return Decode(object, into)
 }
 
-// allow leaves the decision to the schema, which refuses what is new, and lets an object that an older one admitted be
-// mended and deleted.
+// allow leaves the decision to the schema, which rejects new objects, and allows an object that an older schema
+// admitted to be corrected and deleted.
 func (g guard) allow(out http.ResponseWriter, review *admissionv1.AdmissionReview, reason error) {
-	ctrl.Log.Info("A webhook was not asked about an object that cannot be decoded",
+	ctrl.Log.Info("A webhook was not called with an object that cannot be decoded",
 		"kind", review.Request.Kind.Kind, "namespace", review.Request.Namespace, "name", review.Request.Name, "reason", reason.Error())
 	review.Response = &admissionv1.AdmissionResponse{
 		UID: review.Request.UID, Allowed: true,
-		Warnings: []string{"the operator cannot read this object, and does nothing for it until that is mended: " + reason.Error()},
+		Warnings: []string{"the operator cannot decode this object and does not reconcile it until it is corrected: " + reason.Error()},
 	}
 	review.Request = nil
 	out.Header().Set("Content-Type", "application/json")

@@ -4,6 +4,8 @@
 package main
 
 import (
+	"context"
+
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -14,6 +16,11 @@ import (
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/tenancy"
 )
+
+var _ = join(benchmark{
+	name: acmeNamespaces.name, small: "--count 100 --warm-up 20 --rounds 1",
+	run: func(ctx context.Context, l *lab) (outcome, error) { return measure(ctx, l, acmeNamespaces) },
+})
 
 var acmeNamespaces = subject{
 	name: tenancy.KindName,

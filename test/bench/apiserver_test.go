@@ -38,10 +38,10 @@ func TestJudge(t *testing.T) {
 	for _, a := range r.Aims {
 		ok = append(ok, a.OK)
 	}
-	if want := []bool{true, false, true, false}; !slices.Equal(ok, want) {
+	if want := []bool{true, false, true, false, false}; !slices.Equal(ok, want) {
 		t.Errorf("aims %+v, want %v", r.Aims, want)
 	}
-	all := &report{CronTabs: r}
+	all := &report{Results: map[string]outcome{cronTabName: r}}
 	if err := all.verdict(false); err == nil || err.Error() != "too high: starts in one second, with H (61)" {
 		t.Errorf("verdict %v", err)
 	}

@@ -153,7 +153,7 @@ func TestAims(t *testing.T) {
 	if r.Ratio != 2.05 {
 		t.Errorf("the median ratio is %v, want 2.05", r.Ratio)
 	}
-	if err := (&report{Benchmarks: []*result{r}}).verdict(false); err == nil || err.Error() != "too high: writes after a restart (1)" {
+	if err := (&report{Results: map[string]outcome{r.Name: r}}).verdict(false); err == nil || err.Error() != "too high: writes after a restart (1)" {
 		t.Errorf("verdict %v", err)
 	}
 }
@@ -172,7 +172,7 @@ func TestEnforced(t *testing.T) {
 		"a ceiling below the aim counts less": {aim{Most: 4, Ceiling: 3, Got: 4, Enforced: true}, true, false},
 		"a ratio to nothing":                  {aim{Most: 4, Got: math.NaN(), Enforced: true}, false, true},
 	} {
-		got := judged(c.aim)[0]
+		got := compare(c.aim)[0]
 		if got.OK != c.ok || got.exceeded() != c.exceeded {
 			t.Errorf("%s: ok %v, exceeded %v", reason, got.OK, got.exceeded())
 		}
@@ -238,5 +238,26 @@ func TestParse(t *testing.T) {
 	o, err := parse([]string{"--strict", "--only", "acmenamespace"})
 	if err != nil || !o.strict || o.count != 500 {
 		t.Errorf("parse = %+v, %v", o, err)
+	}
+}
+
+// TestPunctuality: a run that is late because nobody looked fails the bench, a machine that is slow for everybody does not.
+func TestPunctuality(t *testing.T) {
+	for name, c := range map[string]struct {
+		late, raw float64
+		fails     bool
+	}{
+		"as soon as the raw client": {0.4, 0.4, false},
+		"a fast machine":            {0.9, 0.05, false},
+		"a machine that is busy":    {24, 6, false},
+		"looked at 25 s late":       {25.3, 0.4, true},
+		"the same on a busy one":    {31, 2, true},
+		"never":                     {math.NaN(), 0.4, true},
+	} {
+		r := &cronResult{CronTab: startStats{DelaySeconds: percentiles{P99: c.late}}, RawDelaySeconds: percentiles{P99: c.raw}, CronJob: startStats{Requests: 1}}
+		r.judge()
+		if got := (&report{Results: map[string]outcome{cronTabName: r}}).verdict(false) != nil; got != c.fails {
+			t.Errorf("%s: fails: %v, %+v", name, got, r.Aims)
+		}
 	}
 }

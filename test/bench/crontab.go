@@ -22,14 +22,19 @@ import (
 	batchv1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
 )
 
-// cronTabName is the benchmark of schedules: CronTabs beside Kubernetes' own CronJobs, in one run on one cluster.
+// cronTabName is the benchmark of schedules: CronTabs beside Kubernetes' own CronJobs and a raw client, in one run on one
+// cluster.
 const cronTabName = "crontab"
+
+var _ = join(benchmark{name: cronTabName, small: "--schedules 60", run: measureCronTabs})
 
 // cronResult is what was found about schedules.
 type cronResult struct {
 	Schedules int        `json:"schedules"`
 	CronTab   startStats `json:"cronTab"`
 	CronJob   startStats `json:"cronJob"`
+	// RawDelaySeconds are those of a client that creates as many Jobs, and does nothing else.
+	RawDelaySeconds percentiles `json:"rawDelaySeconds"`
 	// MostWithH is how many of as many CronTabs with "H * * * *" start in the same second.
 	MostWithH int   `json:"mostStartsInASecondWithH"`
 	Aims      []aim `json:"aims"`
@@ -47,7 +52,7 @@ type startStats struct {
 }
 
 // measureCronTabs measures both, one after the other, so that neither disturbs the other.
-func measureCronTabs(ctx context.Context, l *lab) (res *cronResult, err error) {
+func measureCronTabs(ctx context.Context, l *lab) (_ outcome, err error) {
 	defer func() { err = errors.Join(err, l.cleanUp(context.WithoutCancel(ctx))) }()
 	if err := l.prepare(ctx); err != nil {
 		return nil, err
@@ -58,7 +63,7 @@ func measureCronTabs(ctx context.Context, l *lab) (res *cronResult, err error) {
 	if b.cluster, err = b.up(ctx, 2*l.schedules); err != nil {
 		return nil, err
 	}
-	res = &cronResult{Schedules: l.schedules}
+	res := &cronResult{Schedules: l.schedules}
 	err = b.withOperator(ctx, func(p *process) error {
 		if res.MostWithH, err = b.spread(ctx); err != nil {
 			return err
@@ -71,6 +76,9 @@ func measureCronTabs(ctx context.Context, l *lab) (res *cronResult, err error) {
 		return err
 	})
 	if err != nil {
+		return nil, err
+	}
+	if res.RawDelaySeconds, err = b.rawRuns(ctx); err != nil {
 		return nil, err
 	}
 	if res.CronJob, err = b.minute(ctx, "cronjobs", newCronJob); err != nil {
@@ -94,12 +102,41 @@ func newCronTab(namespace, name, spec string) client.Object {
 func newCronJob(namespace, name, spec string) client.Object {
 	return &batchv1.CronJob{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
-		Spec: batchv1.CronJobSpec{Schedule: spec, TimeZone: new("UTC"), JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{
-			Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-				RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "run", Image: "registry.acme.com/bench"}},
-			}},
-		}}},
+		Spec:       batchv1.CronJobSpec{Schedule: spec, TimeZone: new("UTC"), JobTemplate: batchv1.JobTemplateSpec{Spec: newRun()}},
 	}
+}
+
+func newRun() batchv1.JobSpec {
+	return batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+		RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "run", Image: "registry.acme.com/bench"}},
+	}}}
+}
+
+// rawRuns creates as many Jobs as a minute has, and looks how late each is: that is the limit.
+func (b *bench) rawRuns(ctx context.Context) (percentiles, error) {
+	const namespace = "bench-raw"
+	if err := b.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
+		return percentiles{}, fmt.Errorf("creating a Namespace: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	events, err := b.watchJobs(ctx, namespace)
+	if err != nil {
+		return percentiles{}, err
+	}
+	defer events.Stop()
+	began, created := time.Now(), make(chan error, 1)
+	go func() {
+		err := each(ctx, b.workers, nameList("raw", b.schedules), func(ctx context.Context, name string) error {
+			return b.admin.Create(ctx, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: newRun()})
+		})
+		if err != nil {
+			cancel()
+		}
+		created <- err
+	}()
+	delays, err := b.await(ctx, events, began)
+	return percentilesOf(delays), errors.Join(<-created, err)
 }
 
 // lead is how long before the minute all schedules are there at the latest, so that their creation is over.
@@ -148,16 +185,9 @@ func (b *bench) schedule(ctx context.Context, namespace, prefix, spec string, ob
 func (b *bench) meet(ctx context.Context, namespace, resource string, slot time.Time) ([]time.Duration, float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Until(slot)+patience)
 	defer cancel()
-	list := &batchv1.JobList{}
-	if err := b.admin.List(ctx, list, client.InNamespace(namespace)); err != nil {
-		return nil, 0, fmt.Errorf("listing Jobs: %w", err)
-	}
-	events, err := watchtools.NewRetryWatcherWithContext(ctx, list.ResourceVersion,
-		watchFrom(func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return b.admin.Watch(ctx, &batchv1.JobList{}, client.InNamespace(namespace), &client.ListOptions{Raw: &o})
-		}))
+	events, err := b.watchJobs(ctx, namespace)
 	if err != nil {
-		return nil, 0, fmt.Errorf("watching Jobs: %w", err)
+		return nil, 0, err
 	}
 	defer events.Stop()
 	if err := sleepUntil(ctx, slot.Add(-time.Second)); err != nil {
@@ -173,6 +203,22 @@ func (b *bench) meet(ctx context.Context, namespace, resource string, slot time.
 	}
 	after, err := b.quietRequests(ctx, resource)
 	return delays, after - before, err
+}
+
+// watchJobs watches the Jobs of a namespace from now on.
+func (b *bench) watchJobs(ctx context.Context, namespace string) (watch.Interface, error) {
+	list := &batchv1.JobList{}
+	if err := b.admin.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		return nil, fmt.Errorf("listing Jobs: %w", err)
+	}
+	events, err := watchtools.NewRetryWatcherWithContext(ctx, list.ResourceVersion,
+		watchFrom(func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return b.admin.Watch(ctx, &batchv1.JobList{}, client.InNamespace(namespace), &client.ListOptions{Raw: &o})
+		}))
+	if err != nil {
+		return nil, fmt.Errorf("watching Jobs: %w", err)
+	}
+	return events, nil
 }
 
 func sleepUntil(ctx context.Context, at time.Time) error {
@@ -238,13 +284,16 @@ func (b *bench) spread(ctx context.Context) (most int, err error) {
 const conflicts = 1.1
 
 func (r *cronResult) judge() {
-	r.Aims = judged(
+	r.Aims = compare(
 		aim{Name: "p50 of the start delay, CronTab / CronJob", Most: 1, Got: r.CronTab.DelaySeconds.P50 / r.CronJob.DelaySeconds.P50},
 		aim{Name: "p99 of the start delay, CronTab / CronJob", Most: 1, Got: r.CronTab.DelaySeconds.P99 / r.CronJob.DelaySeconds.P99},
 		aim{Name: "requests per run, CronTab / CronJob", Most: 1, Got: r.CronTab.Requests / r.CronJob.Requests, Enforced: true, Ceiling: conflicts},
 		aim{Name: "starts in one second, with H", Most: 60, Got: float64(r.MostWithH), Enforced: true},
+		punctuality(r.CronTab.DelaySeconds.P99, r.RawDelaySeconds.P99),
 	)
 }
+
+func (r *cronResult) judged() []aim { return r.Aims }
 
 // show writes the tables.
 func (r *cronResult) show(out io.Writer) {
@@ -259,6 +308,7 @@ func (r *cronResult) show(out io.Writer) {
 		}
 	})
 	table(out, 0, func(row func(string, ...any)) {
+		row("  a raw client creates as many Jobs: p50 %.2f s, p99 %.2f s", r.RawDelaySeconds.P50, r.RawDelaySeconds.P99)
 		row("  with H, at most %d start in the same second", r.MostWithH)
 	})
 	printAims(out, r.Aims)

@@ -85,7 +85,7 @@ func (l *lab) prepare(ctx context.Context) error {
 		return nil
 	}
 	l.manager = filepath.Join(l.dir, "manager")
-	return l.command(ctx, []string{"CGO_ENABLED=0"}, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", l.manager, "./cmd")
+	return l.command(ctx, []string{"CGO_ENABLED=0"}, "go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", l.manager, "./cmd")
 }
 
 // cleanUp removes what prepare and up have made, as far as it is not to be kept.

@@ -23,33 +23,34 @@ import (
 	"github.com/acme/platform-operator/hack/cluster/localcluster"
 )
 
-// benchmarks is the table of what can be measured. A kind joins it with a file of its own.
-var benchmarks = []subject{acmeNamespaces}
-
-// others are the benchmarks that measure something else than how fast children are made. Each fills its
-// part of the report, and prints it.
-var others = []struct {
+// benchmark is something that can be measured.
+type benchmark struct {
 	name string
-	run  func(ctx context.Context, l *lab, r *report) error
-}{
-	{configWatcher, func(ctx context.Context, l *lab, r *report) (err error) {
-		if r.Watchers, err = measureWatchers(ctx, l); err == nil {
-			r.Watchers.show(l.out)
-		}
-		return err
-	}},
-	{cronTabName, func(ctx context.Context, l *lab, r *report) (err error) {
-		if r.CronTabs, err = measureCronTabs(ctx, l); err == nil {
-			r.CronTabs.show(l.out)
-		}
-		return err
-	}},
+	// small are the flags of a short run, whose enforced figures are those of a long one.
+	small string
+	run   func(ctx context.Context, l *lab) (outcome, error)
+}
+
+// outcome is what a benchmark has found.
+type outcome interface {
+	show(out io.Writer)
+	// judged are its figures beside what is aimed at.
+	judged() []aim
+}
+
+// benchmarks are all that there are. The file of a kind joins them: var _ = join(benchmark{...}).
+var benchmarks []benchmark
+
+//nolint:unparam // a declaration needs a value
+func join(b benchmark) struct{} {
+	benchmarks = append(benchmarks, b)
+	return struct{}{}
 }
 
 // options is what the command line says.
 type options struct {
 	only, clusterName, out, operator, rival, rivalAnnotation     string
-	keep, strict                                                 bool
+	keep, strict, list                                           bool
 	count, warmUp, rounds, workers, secrets, replicas, schedules int
 	names                                                        []string
 }
@@ -75,6 +76,12 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	if err != nil {
 		return err
 	}
+	if o.list {
+		for _, b := range benchmarks {
+			fmt.Fprintln(out, b.name, b.small)
+		}
+		return nil
+	}
 	ctrl.SetLogger(logr.Discard())
 	l, err := newLab(o, out)
 	if err != nil {
@@ -93,24 +100,16 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 
 // measure runs the benchmarks that are asked for.
 func (r *report) measure(ctx context.Context, l *lab) error {
-	for _, s := range benchmarks {
-		if !slices.Contains(l.names, s.name) {
+	for _, b := range benchmarks {
+		if !slices.Contains(l.names, b.name) {
 			continue
 		}
-		result, err := measure(ctx, l, s)
+		found, err := b.run(ctx, l)
 		if err != nil {
-			return fmt.Errorf("measuring %s: %w", s.name, err)
+			return fmt.Errorf("measuring %s: %w", b.name, err)
 		}
-		r.Benchmarks = append(r.Benchmarks, result)
-		result.print(l.out)
-	}
-	for _, other := range others {
-		if !slices.Contains(l.names, other.name) {
-			continue
-		}
-		if err := other.run(ctx, l, r); err != nil {
-			return fmt.Errorf("measuring %s: %w", other.name, err)
-		}
+		found.show(l.out)
+		r.Results[b.name] = found
 	}
 	return nil
 }
@@ -119,11 +118,8 @@ func (r *report) measure(ctx context.Context, l *lab) error {
 func parse(args []string) (options, error) {
 	var o options
 	var known []string
-	for _, s := range benchmarks {
-		known = append(known, s.name)
-	}
-	for _, other := range others {
-		known = append(known, other.name)
+	for _, b := range benchmarks {
+		known = append(known, b.name)
 	}
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.StringVar(&o.only, "only", strings.Join(known, ","), "Benchmarks to run, comma-separated.")
@@ -135,6 +131,7 @@ func parse(args []string) (options, error) {
 		"Annotation KEY=VALUE that asks the rival to restart a Deployment; NAME in it becomes the ConfigMap's name.")
 	fs.BoolVar(&o.keep, "keep", false, "Keep the last cluster. The next run with its name removes it.")
 	fs.BoolVar(&o.strict, "strict", false, "Fail when any aim is missed, not only an enforced one.")
+	fs.BoolVar(&o.list, "list", false, "Measure nothing: list the benchmarks, each with the flags of a short run.")
 	fs.IntVar(&o.count, "count", 500, "Objects in a round.")
 	fs.IntVar(&o.warmUp, "warm-up", 50, "Objects before each round that do not count.")
 	fs.IntVar(&o.rounds, "rounds", 3, "Rounds, each on a new cluster.")

@@ -34,13 +34,13 @@ type subject struct {
 const sampleName = "bench-sample"
 
 // measure measures a kind.
-func measure(ctx context.Context, l *lab, s subject) (res *result, err error) {
+func measure(ctx context.Context, l *lab, s subject) (_ outcome, err error) {
 	defer func() { err = errors.Join(err, l.cleanUp(context.WithoutCancel(ctx))) }()
 	if err := l.prepare(ctx); err != nil {
 		return nil, err
 	}
 	l.say("%s: %d rounds of %d objects, after %d to warm up, each on a new cluster\n", s.name, l.rounds, l.count, l.warmUp)
-	res = &result{Name: s.name, Objects: l.count, WarmUp: l.warmUp, Workers: l.workers, aims: s.aims}
+	res := &result{Name: s.name, Objects: l.count, WarmUp: l.warmUp, Workers: l.workers, aims: s.aims}
 	for i := range l.rounds {
 		b := &bench{lab: l, subject: s}
 		// The two take turns in going first; in the last round the operator is last, and its objects are

@@ -23,11 +23,8 @@ type report struct {
 	CPUs       int       `json:"cpus"`
 	Go         string    `json:"go"`
 	Kubernetes string    `json:"kubernetes"`
-	Benchmarks []*result `json:"benchmarks"`
-	// Watchers is the benchmark of ConfigWatchers, which is of another kind.
-	Watchers *watcherResult `json:"configWatcher,omitempty"`
-	// CronTabs is the benchmark of schedules; not there when it was not run.
-	CronTabs *cronResult `json:"crontab,omitempty"`
+	// Results are those of the benchmarks that were run, by their names.
+	Results map[string]outcome `json:"results"`
 }
 
 // result is what was found about one kind. Seconds are of this machine; the ratio is what compares.
@@ -99,7 +96,7 @@ func newReport(l *lab) *report {
 	if err != nil {
 		version = "unknown"
 	}
-	return &report{Time: time.Now().UTC(), CPUs: runtime.NumCPU(), Go: runtime.Version(), Kubernetes: version}
+	return &report{Time: time.Now().UTC(), CPUs: runtime.NumCPU(), Go: runtime.Version(), Kubernetes: version, Results: map[string]outcome{}}
 }
 
 // sumUp derives from the rounds what is said about all of them.
@@ -120,7 +117,7 @@ func (r *result) sumUp() {
 	slices.Sort(times)
 	r.Ratio, r.CPURatio = median(ratios), median(cpuRatios)
 	r.ReadySeconds = percentilesOf(times)
-	r.Aims = judged(
+	r.Aims = compare(
 		aim{Name: "time of the operator / raw client", Most: r.aims.ratio, Got: r.Ratio},
 		aim{Name: "processor time with the operator / raw client", Most: r.aims.cpuRatio, Got: r.CPURatio, Enforced: true},
 		aim{Name: "requests per object", Most: r.aims.requests, Got: r.RequestsPerObject.Total, Enforced: true},
@@ -139,8 +136,10 @@ func median(values []float64) float64 {
 	return sorted[middle]
 }
 
-// print writes the tables.
-func (r *result) print(out io.Writer) {
+func (r *result) judged() []aim { return r.Aims }
+
+// show writes the tables.
+func (r *result) show(out io.Writer) {
 	fmt.Fprintf(out, "\n%s, %d objects\n\n", r.Name, r.Objects)
 	table(out, tabwriter.AlignRight, func(row func(string, ...any)) {
 		row("round\traw client\toperator\tratio\tprocessor time\tratio\tload by others\t")

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	autorebootv1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
-	"github.com/acme/platform-operator/internal/restart"
+	"github.com/acme/platform-operator/internal/workload"
 )
 
 // restartTimes are those from a change to the new pod template.
@@ -80,7 +80,7 @@ func (r *restarts) see(d *appsv1.Deployment) {
 	now := time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	template := restart.Fingerprint(&d.Spec.Template)
+	template := workload.Fingerprint(&d.Spec.Template)
 	if sent, changed := r.sent[d.Name]; changed && template != r.templates[d.Name] {
 		if _, restarted := r.took[d.Name]; !restarted {
 			r.took[d.Name], r.last = now.Sub(sent), now

@@ -65,7 +65,7 @@ func lacks(
 		missing = append(missing, "it has no display name or description: write +operator-sdk:csv:customresourcedefinitions above the type")
 	}
 	if !strings.Contains(csv.Spec.Description, "**"+crd.Spec.Names.Kind+"**") {
-		missing = append(missing, "the description of the operator does not tell what it is: write a line into the base in config/manifests")
+		missing = append(missing, "the description of the operator does not tell what it is: README.md needs a row about it")
 	}
 	if len(d.Resources) == 0 {
 		missing = append(missing, "it says not what it makes: add resources={{KIND,VERSION,\"\"}} to that marker")

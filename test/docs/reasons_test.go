@@ -24,14 +24,18 @@ const (
 	troubleshooting = "docs/troubleshooting.md"
 )
 
-// alsoOn is the page of a kind, on which the reasons of a folder may be explained instead of on the page of symptoms.
-var alsoOn = map[string]string{
-	"internal/controller/acmenamespace": "docs/kinds/acmenamespace.md",
-	"internal/controller/configwatcher": "docs/kinds/configwatcher.md",
-	"internal/controller/crontab":       "docs/kinds/crontab.md",
-	"internal/controller/rebootpolicy":  "docs/kinds/rebootpolicy.md",
-	"internal/controller/webapp":        "docs/kinds/webapp.md",
-	"internal/external/sqldb":           "docs/kinds/rebootpolicy.md",
+// ofKind is the page of the kind that a folder belongs to, on which its reasons and metrics may be explained instead of on the
+// pages for all kinds; empty when it belongs to none.
+func ofKind(t *testing.T, folder string) string {
+	t.Helper()
+	if folder == "internal/external/sqldb" {
+		folder = "internal/controller/rebootpolicy"
+	}
+	kind, found := strings.CutPrefix(folder, "internal/controller/")
+	if !found {
+		return ""
+	}
+	return read(t, "docs/kinds/"+kind+".md")
 }
 
 // reasonArgument is the position of the reason in the calls that set a condition or emit an event.
@@ -49,27 +53,23 @@ func TestEveryReasonIsExplained(t *testing.T) {
 	}
 	for _, reason := range slices.Sorted(maps.Keys(found)) {
 		for folder := range found[reason] {
-			pages := read(t, troubleshooting)
-			if page := alsoOn[folder]; page != "" {
-				pages += read(t, page)
-			}
-			if !strings.Contains(pages, "`"+reason+"`") {
-				t.Errorf("%s: the reason %s is not explained: add a row to %s", folder, reason, troubleshooting)
+			if !strings.Contains(read(t, troubleshooting)+ofKind(t, folder), "`"+reason+"`") {
+				t.Errorf("%s: the reason %s is not explained: add a row to %s, or to the page of the kind", folder, reason, troubleshooting)
 			}
 		}
 	}
 }
 
-// TestEveryMetricIsExplained wants each metric on the page of operations, and each that is worth an alert says so there.
+// TestEveryMetricIsExplained wants each metric on the page of operations, or on that of its kind.
 func TestEveryMetricIsExplained(t *testing.T) {
 	page, metric := read(t, "docs/operations.md"), regexp.MustCompile(`^platform_operator_[a-z_]+$`)
 	count := 0
-	walk(t, func(_ string, file *ast.File) {
+	walk(t, func(folder string, file *ast.File) {
 		ast.Inspect(file, func(n ast.Node) bool {
 			if name := literal(n); metric.MatchString(name) {
 				count++
-				if !strings.Contains(page, "`"+name+"`") {
-					t.Errorf("docs/operations.md lacks the metric %s", name)
+				if !strings.Contains(page+ofKind(t, folder), "`"+name+"`") {
+					t.Errorf("%s: the metric %s is not explained: add a row to docs/operations.md, or to the page of the kind", folder, name)
 				}
 			}
 			return true

@@ -35,6 +35,8 @@ type acmeNamespaces struct {
 	outside outside
 }
 
+var _ = fixture("AcmeNamespace", &acmeNamespaces{})
+
 func acmeNamespace(o engine.Object) *v1alpha1.AcmeNamespace { return o.(*v1alpha1.AcmeNamespace) }
 
 // The ConfigMaps with the certificates of the outside systems.

@@ -28,6 +28,8 @@ import (
 // configWatchers is the fixture of ConfigWatcher. Its act is the restart of a Deployment.
 type configWatchers struct{ Ordinary }
 
+var _ = fixture("ConfigWatcher", &configWatchers{})
+
 func configWatcher(o engine.Object) *v1alpha1.ConfigWatcher { return o.(*v1alpha1.ConfigWatcher) }
 
 // Configuration implements Fixture.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -95,7 +96,7 @@ func describeCrashes(k *kind) {
 
 // inject performs an act on many objects; for each write of the first of them there is another object, for which that
 // write fails. It returns when all faults that can happen have.
-func inject(op *testenv.Operator, k *kind, a act, c crash) (objects []engine.Object, faults []*crashed) {
+func inject(op *Operator, k *kind, a act, c crash) (objects []engine.Object, faults []*crashed) {
 	GinkgoHelper()
 	if a.do != nil {
 		objects = k.several(1, "g4", a.prepare)
@@ -146,8 +147,10 @@ type crashed struct {
 	again bool
 }
 
-// form is a write whatever the object's name is.
-func form(w testenv.Write, name string) string { return strings.ReplaceAll(w.String(), name, "NAME") }
+// form is a write whatever the object's name, and the slot of its run, is.
+func form(w testenv.Write, name string) string {
+	return slots.ReplaceAllString(strings.ReplaceAll(w.String(), name, "NAME"), "-SLOT")
+}
 
 // occurrence is how many of the writes have the form of the last.
 func occurrence(writes []testenv.Write, name string) int {
@@ -161,7 +164,7 @@ func occurrence(writes []testenv.Write, name string) int {
 }
 
 // fail injects a fault into the k-th write of a form for an object.
-func fail(op *testenv.Operator, c crash, wanted string, k int, name string) *crashed {
+func fail(op *Operator, c crash, wanted string, k int, name string) *crashed {
 	fault, seen := c.fault, 0
 	fault.Match = func(w testenv.Write) bool {
 		if w.For(name) && form(w, name) == wanted {

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -25,9 +26,12 @@ import (
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
-// cronTabs is the fixture of CronTab. Its slots are far off, so that no run comes by itself; every object has one run
-// that was asked for by hand. No controller of Jobs runs, so that runs go on until somebody ends them.
+// cronTabs is the fixture of CronTab. Every object has a slot of its own, the only one, which comes when a spec steps the
+// operator's time, and one run that was asked for by hand. No controller of Jobs runs, so that runs go on until somebody
+// ends them.
 type cronTabs struct{ Ordinary }
+
+var _ = fixture("CronTab", &cronTabs{})
 
 const runNow = "batch.acme.com/run-now"
 
@@ -50,53 +54,120 @@ func (cronTabs) Configuration() string { return "cronTab: {retryMax: 1s}\n" }
 // Name implements Fixture. H would be another value for each object.
 func (cronTabs) Name(sample engine.Object, _ string) {
 	c := cronTab(sample)
-	c.Spec.CronSpec, c.Spec.ConcurrencyPolicy = "0 3 * * *", v1alpha1.ConcurrencyAllow
-	c.Spec.NotBefore = &metav1.Time{Time: time.Date(2100, time.January, 1, 0, 0, 0, 0, time.UTC)}
+	c.Spec.CronSpec, c.Spec.ConcurrencyPolicy = "* * * * *", v1alpha1.ConcurrencyAllow
+	between(c, now.freeMinute(), 30*time.Second)
 	c.Annotations = map[string]string{runNow: "first"}
 }
 
-// Settled implements Fixture: the last request is recorded with its Job.
-func (cronTabs) Settled(o engine.Object) bool {
-	c := cronTab(o)
-	return c.Status.RunNow != nil && c.Status.RunNow.Request == c.Annotations[runNow] && c.Status.RunNow.Job != ""
+// between bounds the slots of a CronTab.
+func between(c *v1alpha1.CronTab, begin time.Time, length time.Duration) {
+	c.Spec.NotBefore, c.Spec.NotAfter = &metav1.Time{Time: begin}, &metav1.Time{Time: begin.Add(length)}
 }
+
+// Settled implements Fixture: the last request is recorded with its Job, and so is the slot that has come.
+func (f cronTabs) Settled(o engine.Object) bool {
+	status := cronTab(o).Status
+	asked := status.RunNow != nil && status.RunNow.Request == o.GetAnnotations()[runNow] && status.RunNow.Job != ""
+	return asked && (now.Now().Before(f.Due(o)) || status.Ledger != nil && !status.Ledger.SettledUntil.Time.Before(f.Due(o)))
+}
+
+// TimeStands implements Fixture.
+func (cronTabs) TimeStands() bool { return true }
+
+// Due implements Fixture.
+func (cronTabs) Due(o engine.Object) time.Time { return cronTab(o).Spec.NotBefore.Time }
 
 // LeavesOut implements Fixture.
 func (cronTabs) LeavesOut() map[string]string {
 	return map[string]string{
-		"G5": "a run that was started is left as it is, and one that is deleted is not made again",
+		"G5 children": "a run that was started is left as it is, and one that is deleted is not made again",
 	}
 }
 
 // Childless implements Fixture: what was started is left as it is.
 func (cronTabs) Childless() bool { return true }
 
-// Change implements Fixture.
-func (cronTabs) Change(o engine.Object, _ string) {
+// Change implements Fixture: the slot comes. Something has to wake the operator, whose timers are real.
+func (f cronTabs) Change(o engine.Object, _ string) {
+	now.step(f.Due(o))
 	a := o.GetAnnotations()
-	a[runNow] = "second"
+	a["others.example.com/slot"] = "has come"
 	o.SetAnnotations(a)
+}
+
+// Absences implements Fixture: three slots, the last of them minutes ago.
+func (f cronTabs) Absences() []Absence {
+	absence := func(name string, missed v1alpha1.MissedRuns, deadline *metav1.Duration, runs ...int) Absence {
+		return Absence{
+			Name: name,
+			Prepare: func(o engine.Object) {
+				c := cronTab(o)
+				c.Spec.MissedRuns, c.Spec.StartingDeadline = missed, deadline
+				between(c, f.Due(o), 2*time.Minute)
+			},
+			Pass:   func(o engine.Object) { now.step(cronTab(o).Spec.NotAfter.Add(5 * time.Minute)) },
+			MadeUp: func(unique string) error { return ranFor(unique, runs...) },
+		}
+	}
+	return []Absence{
+		absence("RunLatest", v1alpha1.MissedRuns{Policy: v1alpha1.MissedRunLatest}, nil, 2),
+		absence("RunLatest that is too late", v1alpha1.MissedRuns{Policy: v1alpha1.MissedRunLatest}, &metav1.Duration{Duration: time.Minute}),
+		absence("Skip", v1alpha1.MissedRuns{Policy: v1alpha1.MissedSkip}, nil),
+		absence("RunAll", v1alpha1.MissedRuns{Policy: v1alpha1.MissedRunAll}, nil, 0, 1, 2),
+		absence("RunAll, two at most", v1alpha1.MissedRuns{Policy: v1alpha1.MissedRunAll, Max: 2}, nil, 1, 2),
+	}
+}
+
+// ranFor tells how the runs of a CronTab differ from those of some of its three slots, by their number, the others of which
+// are reported as missed.
+func ranFor(unique string, slots ...int) error {
+	c := cronTabNamed(unique)
+	if err := Reload(c); err != nil {
+		return err
+	}
+	want := []string{jobOf(unique, "first")}
+	for _, n := range slots {
+		want = append(want, names.Job(unique, c.Spec.NotBefore.Add(time.Duration(n)*time.Minute).UTC().Format("200601021504")))
+	}
+	jobs := &batchv1.JobList{}
+	if err := Admin.List(context.Background(), jobs, client.InNamespace(unique)); err != nil {
+		return err
+	}
+	var got []string
+	for _, j := range jobs.Items {
+		got = append(got, j.Name)
+	}
+	slices.Sort(want)
+	if slices.Sort(got); !slices.Equal(got, want) || int(c.Status.Missed) != 3-len(slots) {
+		return fmt.Errorf("there are the runs %v, and %d were missed; want the runs %v", got, c.Status.Missed, want)
+	}
+	return nil
 }
 
 // Action implements Fixture. A Job is created, so that its name is not in the path.
 func (cronTabs) Action(unique string) string { return "POST namespaces/" + unique + "/jobs" }
 
-// Happenings implements Fixture.
-func (cronTabs) Happenings() []Happening {
-	read := func(unique string) (*v1alpha1.CronTab, error) {
-		c := cronTabNamed(unique)
-		return c, Reload(c)
-	}
+// come lets the slot of a CronTab come.
+func (f cronTabs) come(unique string) {
+	GinkgoHelper()
+	Change(cronTabNamed(unique), func(c *v1alpha1.CronTab) { f.Change(c, unique) })
+}
+
+// Happenings implements Fixture. A run by hand is part of the creation.
+func (f cronTabs) Happenings() []Happening {
 	return []Happening{
 		{
-			Name: "a run by hand",
-			Do:   func(unique string) { Annotate(cronTabNamed(unique), runNow, "again") },
+			Name: "a slot that comes",
+			Do:   f.come,
 			Done: func(unique string) error {
-				c, err := read(unique)
-				if err == nil && (c.Status.RunNow == nil || c.Status.RunNow.Job != jobOf(unique, "again")) {
-					return fmt.Errorf("the last run is %+v", c.Status.RunNow)
+				c := cronTabNamed(unique)
+				if err := Reload(c); err != nil {
+					return err
 				}
-				return err
+				if last := c.Status.LastRun; last == nil || last.Slot == nil || !last.Slot.Time.Equal(f.Due(c)) {
+					return fmt.Errorf("the last run is %+v", last)
+				}
+				return nil
 			},
 		},
 		{
@@ -163,7 +234,7 @@ func (cronTabs) Invalidate(o *unstructured.Unstructured) {
 }
 
 // Breakages implements Fixture.
-func (cronTabs) Breakages() []Breakage {
+func (f cronTabs) Breakages() []Breakage {
 	return []Breakage{
 		{
 			Name: "that there is no such time zone", Unborn: true,
@@ -193,7 +264,7 @@ func (cronTabs) Breakages() []Breakage {
 			Name: "that the operator may not do what it has to",
 			Break: func(unique string) {
 				takeAway("create", foreignJob(unique))
-				Annotate(cronTabNamed(unique), runNow, "forbidden")
+				f.come(unique)
 			},
 			Mend:   func(string) { giveBackRole() },
 			Reason: "Forbidden", Status: status.InProgressStatus,

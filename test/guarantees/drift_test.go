@@ -41,11 +41,15 @@ func variants(k *kind) map[string]func(engine.Object) {
 	return all
 }
 
-// describeDrift has G5.
+// describeDrift has G5: of children, and of what passes while the operator is away.
 func describeDrift(k *kind) {
-	if k.leavesOut("G5") {
+	if len(k.fixture.Absences()) > 0 {
+		It("G5: makes up for exactly what it has to, once it is back", Label("G5"), func() { absent(k) })
+	}
+	if k.leavesOut("G5 children") {
 		return
 	}
+	marked := !k.leavesOut("G5 marks")
 	Describe("G5: repairs within 5 seconds every child of", Label("G5"), func() {
 		for _, name := range sortedKeys(variants(k)) {
 			variant := variants(k)[name]
@@ -57,7 +61,10 @@ func describeDrift(k *kind) {
 				for _, child := range children {
 					tampering := k.fixture.Tamper(child)
 					Expect(tampering).NotTo(BeEmpty(), "the fixture does not tell how to tamper with a "+child.GetKind())
-					for _, patch := range append(tampering, stripping...) {
+					if marked {
+						tampering = append(tampering, stripping...)
+					}
+					for _, patch := range tampering {
 						repaired(child, func(live *unstructured.Unstructured) { Patch(live, patch) }, patch)
 					}
 					if child.GetNamespace() != "" {
@@ -69,6 +76,30 @@ func describeDrift(k *kind) {
 			})
 		}
 	})
+}
+
+// absent lets everything pass while the operator is away.
+func absent(k *kind) {
+	GinkgoHelper()
+	op := start()
+	absences := k.fixture.Absences()
+	var objects []engine.Object
+	for _, a := range absences {
+		objects = append(objects, k.several(1, "g5-away", a.Prepare)...)
+	}
+	quiet(op)
+	op.Stop()
+	for i, a := range absences {
+		a.Pass(objects[i])
+	}
+	op.Start()
+	for i, a := range absences {
+		Eventually(a.MadeUp).WithArguments(objects[i].GetName()).Should(Succeed(), a.Name)
+	}
+	for i, a := range absences {
+		quietFor(op, objects[i])
+		Expect(a.MadeUp(objects[i].GetName())).To(Succeed(), a.Name)
+	}
 }
 
 // repaired does something to a child and waits until the child is as before.
@@ -126,6 +157,9 @@ var adornments = []string{
 
 // describeOthers has G10.
 func describeOthers(k *kind) {
+	if !k.leavesOut("G10 autoscaler") {
+		describeScaled(k)
+	}
 	It("G10: leaves alone what others have put on the object and its children", Label("G10"), func(ctx context.Context) {
 		op := start()
 		o := k.several(1, "g10")[0]
@@ -178,7 +212,7 @@ func describeScaled(k *kind) {
 			}
 		}
 		if len(scaled) == 0 {
-			omit("G10", k.name+" autoscaler", "neither it nor what belongs to it can be scaled")
+			omitNow("G10", k.name+" autoscaler", "neither it nor what belongs to it can be scaled")
 			return
 		}
 		Change(o, func(o engine.Object) { k.fixture.Change(o, o.GetName()) })

@@ -22,6 +22,7 @@ import (
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -29,15 +30,17 @@ import (
 type ordeal struct {
 	name string
 	// arrange brings it about for an object, before that is deleted; nil does nothing.
-	arrange func(op *testenv.Operator, o engine.Object)
+	arrange func(op *Operator, o engine.Object)
 	// wayOut is what the message of Ready has to hold while the object does not go.
 	wayOut func(k *kind) string
 	// mustHold tells that the object must not go before the end of the ordeal.
 	mustHold bool
 	// end ends it, or takes the way out; nil when objects go by themselves.
-	end func(op *testenv.Operator, k *kind, o engine.Object)
+	end func(op *Operator, k *kind, o engine.Object)
 	// external tells that the ordeal is about the outside system.
 	external bool
+	// webhooks tells that the ordeal is about the kind's webhooks.
+	webhooks bool
 	// lingers tells that the children linger: an object whose deletion takes them along must not go before them.
 	lingers bool
 	// emptied tells that nothing stays, whatever the deletion keeps.
@@ -53,26 +56,26 @@ func ordeals() []ordeal {
 		},
 		{
 			name: "an outside system that answers 404", external: true,
-			arrange: func(*testenv.Operator, engine.Object) { answerAll(http.StatusNotFound) },
+			arrange: func(*Operator, engine.Object) { answerAll(http.StatusNotFound) },
 		},
 		{
 			name: "an outside system that answers 500 for ever", external: true, mustHold: true,
-			arrange: func(*testenv.Operator, engine.Object) { answerAll(http.StatusInternalServerError) },
+			arrange: func(*Operator, engine.Object) { answerAll(http.StatusInternalServerError) },
 			wayOut:  func(k *kind) string { return k.fixture.External().WayOut() },
-			end: func(_ *testenv.Operator, k *kind, o engine.Object) {
+			end: func(_ *Operator, k *kind, o engine.Object) {
 				Annotate(o, k.fixture.External().WayOut(), "true")
 			},
 		},
 		{
 			name: "children that linger", lingers: true, arrange: linger,
 			wayOut: func(k *kind) string { return k.fixture.Lingering() },
-			end:    func(_ *testenv.Operator, _ *kind, o engine.Object) { release(o) },
+			end:    func(_ *Operator, _ *kind, o engine.Object) { release(o) },
 		},
-		{name: "webhooks that are down", arrange: killWebhooks},
+		{name: "webhooks that are down", webhooks: true, arrange: killWebhooks},
 		{
-			name: "a role without the verb delete", arrange: func(_ *testenv.Operator, o engine.Object) { takeAway("delete", namespaceNamed(o.GetName())) },
+			name: "a role without the verb delete", arrange: func(_ *Operator, o engine.Object) { takeAway("delete", namespaceNamed(o.GetName())) },
 			wayOut: func(*kind) string { return `cannot delete resource` },
-			end:    func(*testenv.Operator, *kind, engine.Object) { giveBackRole() },
+			end:    func(*Operator, *kind, engine.Object) { giveBackRole() },
 		},
 	}
 }
@@ -81,7 +84,7 @@ func ordeals() []ordeal {
 func describeFinalizers(k *kind) {
 	Describe("G6: lets go of an object when it meets", Label("G6"), func() {
 		for _, x := range ordeals() {
-			if x.external && !k.hasOutside("G6") || x.lingers && k.leavesOut("G6 lingering children") {
+			if x.external && !k.hasOutside("G6") || x.webhooks && !k.hasWebhook("G6") || x.lingers && k.leavesOut("G6 lingering children") {
 				continue
 			}
 			It(x.name, func(ctx context.Context) {
@@ -106,6 +109,9 @@ func describeFinalizers(k *kind) {
 					goneOrExplained(k, x, o, holds[o])
 				}
 				retriesAreBounded(op, k, objects)
+				if x.lingers {
+					changedInVain(op, k, objects)
+				}
 				for _, o := range objects {
 					if x.end != nil && (x.emptied || Gone(o)() != nil) {
 						x.end(op, k, o)
@@ -138,8 +144,23 @@ func goneOrExplained(k *kind, x ordeal, o engine.Object, holds bool) {
 	}).Should(Succeed(), x.name)
 }
 
+// changedInVain lets happen what objects are about while they are on their way out: none of it is acted on any more.
+func changedInVain(op *Operator, k *kind, objects []engine.Object) {
+	GinkgoHelper()
+	for _, o := range objects {
+		if Gone(o)() == nil {
+			continue
+		}
+		before := reconciles(k)
+		Change(o, func(o engine.Object) { k.fixture.Change(o, o.GetName()) })
+		Eventually(reconciles).WithArguments(k).Should(BeNumerically(">", before))
+		Eventually(busy).WithArguments(k).Should(BeZero())
+		Expect(op.Wire.Writes(about(o), is(k.fixture.Action(o.GetName())))).To(BeEmpty())
+	}
+}
+
 // retriesAreBounded checks that objects that do not go do not keep the operator busy.
-func retriesAreBounded(op *testenv.Operator, k *kind, objects []engine.Object) {
+func retriesAreBounded(op *Operator, k *kind, objects []engine.Object) {
 	GinkgoHelper()
 	objects = slices.DeleteFunc(slices.Clone(objects), func(o engine.Object) bool { return Gone(o)() == nil })
 	if len(objects) == 0 {
@@ -178,7 +199,7 @@ func leftRightly(ctx context.Context, d Deletion, x ordeal, o engine.Object) {
 }
 
 // linger keeps the children of an object from going, but for a Namespace, which waits for them.
-func linger(_ *testenv.Operator, o engine.Object) {
+func linger(_ *Operator, o engine.Object) {
 	GinkgoHelper()
 	for _, child := range survey(context.Background(), o.GetName())[o.GetName()].children() {
 		if child.GetKind() != "Namespace" {
@@ -202,7 +223,7 @@ func release(o engine.Object) {
 const stuckName = "stuck"
 
 // terminate deletes the Namespace of an object; something in it keeps it from going.
-func terminate(_ *testenv.Operator, o engine.Object) {
+func terminate(_ *Operator, o engine.Object) {
 	GinkgoHelper()
 	// Of a type that no quota counts: what is in use shows in the status of AcmeNamespaces.
 	Expect(Admin.Create(context.Background(), &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{
@@ -213,7 +234,7 @@ func terminate(_ *testenv.Operator, o engine.Object) {
 }
 
 // unblock takes away what keeps a Namespace from going.
-func unblock(_ *testenv.Operator, _ *kind, o engine.Object) {
+func unblock(_ *Operator, _ *kind, o engine.Object) {
 	GinkgoHelper()
 	stuck := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Name: stuckName, Namespace: o.GetName()}}
 	patch := client.RawPatch(client.Merge.Type(), []byte(`{"metadata":{"finalizers":null}}`))
@@ -229,7 +250,7 @@ func answerAll(code int) {
 }
 
 // killWebhooks runs the operator without the webhooks that the API server is told to call.
-func killWebhooks(op *testenv.Operator, _ engine.Object) {
+func killWebhooks(op *Operator, _ engine.Object) {
 	GinkgoHelper()
 	op.Stop()
 	op.Options.WebhookPort = -1

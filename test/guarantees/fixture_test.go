@@ -4,6 +4,8 @@
 package guarantees
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
@@ -11,13 +13,12 @@ import (
 	"github.com/acme/platform-operator/internal/engine"
 )
 
-// fixtures has one line for each row of operator.Kinds.
-var fixtures = map[string]Fixture{
-	"AcmeNamespace": &acmeNamespaces{},
-	"ConfigWatcher": &configWatchers{},
-	"CronTab":       &cronTabs{},
-	"RebootPolicy":  &rebootPolicies{},
-	"WebApp":        &webApps{},
+// fixtures are those of all rows of the table. The file of a kind joins them: var _ = fixture("Kind", &fixtureOfKind{}).
+var fixtures = map[string]Fixture{}
+
+func fixture(kind string, f Fixture) Fixture {
+	fixtures[kind] = f
+	return f
 }
 
 // Fixture tells the harness what it cannot know about a kind. Everything that is made for an object has
@@ -47,6 +48,12 @@ type Fixture interface {
 	// Childless tells that the kind keeps no children in a wanted state, so that there is nothing to
 	// repair. What it does to its surroundings are Happenings.
 	Childless() bool
+	// TimeStands tells that the operator's time stands in the specs of the kind, until Change lets what it is about come.
+	TimeStands() bool
+	// Due is the instant at which Action follows by itself, of a kind whose time stands.
+	Due(engine.Object) time.Time
+	// Absences are what an operator that was away makes up for.
+	Absences() []Absence
 	// Change changes an object, or what surrounds it, so that the one write follows that Action gives.
 	Change(o engine.Object, unique string)
 	Action(unique string) string
@@ -103,6 +110,15 @@ func (Ordinary) Reads() float64 { return 0 }
 // Childless implements Fixture.
 func (Ordinary) Childless() bool { return false }
 
+// TimeStands implements Fixture.
+func (Ordinary) TimeStands() bool { return false }
+
+// Due implements Fixture.
+func (Ordinary) Due(engine.Object) time.Time { return time.Time{} }
+
+// Absences implements Fixture.
+func (Ordinary) Absences() []Absence { return nil }
+
 // Transitions implements Fixture.
 func (Ordinary) Transitions() map[string]func(engine.Object) { return nil }
 
@@ -129,6 +145,17 @@ type Happening struct {
 	// Do brings it about, and Done tells what the operator has yet to do.
 	Do   func(unique string)
 	Done func(unique string) error
+}
+
+// Absence is something that passes while the operator is away.
+type Absence struct {
+	Name string
+	// Prepare changes the object before it is created.
+	Prepare func(engine.Object)
+	// Pass lets it pass.
+	Pass func(engine.Object)
+	// MadeUp tells what differs from what has to be made up for.
+	MadeUp func(unique string) error
 }
 
 // Deletion is one way of deleting an object.

@@ -28,6 +28,7 @@ import (
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -39,6 +40,17 @@ type kind struct {
 	fixture Fixture
 
 	namespaced bool
+	// controller is the name of the kind's controller.
+	controller string
+}
+
+// table are the operator's kinds, and the types that ask for something by an annotation.
+func table() []*kind {
+	var all []*kind
+	for _, row := range operator.Kinds {
+		all = append(all, newKind(row))
+	}
+	return append(all, annotatedKinds()...)
 }
 
 func newKind(row operator.Kind) *kind {
@@ -46,18 +58,18 @@ func newKind(row operator.Kind) *kind {
 	if err != nil {
 		panic(err)
 	}
-	k := &kind{row: row, gvk: gvk, name: gvk.Kind, fixture: fixtures[gvk.Kind]}
+	k := &kind{row: row, gvk: gvk, name: gvk.Kind, fixture: fixtures[gvk.Kind], controller: strings.ToLower(gvk.Kind)}
 	k.namespaced = k.crd().Spec.Scope == apiextensionsv1.NamespaceScoped
 	return k
 }
 
-// controller is the name of the kind's controller.
-func (k *kind) controller() string { return strings.ToLower(k.name) }
-
-// sampleFile is where the kind's sample is.
+// sampleFile is where the kind's sample is, if it has one.
 func (k *kind) sampleFile() string {
+	if k.gvk.Group == "" {
+		return ""
+	}
 	group, _, _ := strings.Cut(k.gvk.Group, ".")
-	return testenv.RepoFile("config", "samples", fmt.Sprintf("%s_%s_%s.yaml", group, k.gvk.Version, k.controller()))
+	return testenv.RepoFile("config", "samples", fmt.Sprintf("%s_%s_%s.yaml", group, k.gvk.Version, strings.ToLower(k.name)))
 }
 
 func (k *kind) empty() engine.Object { return k.row.Object.DeepCopyObject().(engine.Object) }
@@ -65,10 +77,12 @@ func (k *kind) empty() engine.Object { return k.row.Object.DeepCopyObject().(eng
 // object is the sample under a unique name.
 func (k *kind) object(unique string) engine.Object {
 	GinkgoHelper()
-	text, err := os.ReadFile(k.sampleFile())
-	Expect(err).NotTo(HaveOccurred())
 	o := k.empty()
-	Expect(yaml.UnmarshalStrict(text, o)).To(Succeed())
+	if sample := k.sampleFile(); sample != "" {
+		text, err := os.ReadFile(sample)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(yaml.UnmarshalStrict(text, o)).To(Succeed())
+	}
 	if k.namespaced {
 		o.SetNamespace(unique)
 	}
@@ -181,7 +195,7 @@ func kstatus(k *kind, o client.Object) status.Status {
 }
 
 // quiet waits until nothing of earlier specs is going on and the operator writes nothing.
-func quiet(op *testenv.Operator) {
+func quiet(op *Operator) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		for _, row := range operator.Kinds {

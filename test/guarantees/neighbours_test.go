@@ -22,6 +22,7 @@ import (
 	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/tenancy"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -121,7 +122,7 @@ func besiege(ctx context.Context, k *kind, protected bool, by func(victim engine
 
 // life changes an object and deletes it, and gives what the operator has written for it: which requests, each one once,
 // because how often a status is written depends on how fast the world moves.
-func (k *kind) life(op *testenv.Operator, o engine.Object) []string {
+func (k *kind) life(op *Operator, o engine.Object) []string {
 	GinkgoHelper()
 	Change(o, func(o engine.Object) { k.fixture.Change(o, o.GetName()) })
 	Eventually(succeeded).WithArguments(op, o, k.fixture.Action(o.GetName())).Should(Equal(1))
@@ -131,7 +132,7 @@ func (k *kind) life(op *testenv.Operator, o engine.Object) []string {
 	quietFor(op, o)
 	var all []string
 	for _, w := range op.Wire.Writes(about(o)) {
-		all = append(all, strings.ReplaceAll(w.String(), o.GetName(), "UNIQUE"))
+		all = append(all, form(w, o.GetName()))
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
@@ -160,7 +161,7 @@ func (a attacker) attack(ctx context.Context, k *kind, victim engine.Object, loo
 		}
 		for _, f := range a.forgeries(k, victim, loot[key]) {
 			apply := func() error {
-				return a.Apply(ctx, client.ApplyConfigurationFromUnstructured(f.DeepCopy()), client.FieldOwner(names.FieldManager(k.controller())))
+				return a.Apply(ctx, client.ApplyConfigurationFromUnstructured(f.DeepCopy()), client.FieldOwner(names.FieldManager(k.controller)))
 			}
 			err := apply()
 			if a.all && unhindered && err != nil { // the API server takes a moment to forget the policy

@@ -19,6 +19,7 @@ import (
 
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 
 	"github.com/acme/platform-operator/internal/testenv"
@@ -103,7 +104,7 @@ func older(ctx context.Context, all []*kind) {
 		k.several(1, "g15-next", k.briefly)
 	}
 	for _, o := range poisoned {
-		Eventually(EventsOf(o)).Should(ContainElement(HavePrefix("Warning Unreadable: The operator cannot read this ")))
+		Eventually(EventsOf(o)).Should(ContainElement(HavePrefix("Warning Unreadable: The operator cannot decode this ")))
 		Expect(logs.String()).To(ContainSubstring(o.GetName()))
 		Remove(o) // the operator has made nothing for it, and holds nothing
 		Eventually(Gone(o)).Should(Succeed())
@@ -165,7 +166,7 @@ func (k *kind) goesOn(before time.Duration, poison func()) time.Duration {
 }
 
 // startsInTime starts the operator with poison there.
-func startsInTime(op *testenv.Operator, all []*kind, clean map[string]time.Duration) {
+func startsInTime(op *Operator, all []*kind, clean map[string]time.Duration) {
 	GinkgoHelper()
 	var late []string
 	for range tries {
@@ -185,7 +186,7 @@ func startsInTime(op *testenv.Operator, all []*kind, clean map[string]time.Durat
 
 // restarted restarts the operator, and gives for each kind how long it takes until the operator has looked at an object that
 // was stored while it was away.
-func restarted(op *testenv.Operator, all []*kind) map[string]time.Duration {
+func restarted(op *Operator, all []*kind) map[string]time.Duration {
 	GinkgoHelper()
 	op.Stop()
 	waiting := map[string]engine.Object{}
@@ -219,7 +220,7 @@ func (k *kind) identity(o client.Object) client.Object {
 
 // unreadable is how many objects of a kind the operator could not decode.
 func unreadable(k *kind) float64 {
-	return Metric("platform_operator_unreadable_objects", k.controller())
+	return Metric("platform_operator_unreadable_objects", k.controller)
 }
 
 // place is where a string stands in a kind, with what the generated schema says of it.

@@ -27,6 +27,7 @@ import (
 
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -99,7 +100,7 @@ func startProcess() *process {
 	p := &process{log: &logBuffer{}, ended: make(chan struct{})}
 	p.cmd = exec.Command(os.Args[0])
 	p.cmd.Env = append(os.Environ(), envLimit+"="+limitFile(), envKubeconfig+"="+kubeconfig(), envProbes+"="+probes,
-		envConfig+"="+testenv.ConfigFile(GinkgoT(), "apiVersion: config.acme.com/v1alpha1\nkind: PlatformOperatorConfig\n"+configuration()))
+		envConfig+"="+ConfigFile(GinkgoT(), "apiVersion: config.acme.com/v1alpha1\nkind: PlatformOperatorConfig\n"+configuration()))
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 	Expect(p.cmd.Start()).To(Succeed())
 	go func() {
@@ -118,7 +119,7 @@ func startProcess() *process {
 		g.Expect(resp.Body.Close()).To(Succeed())
 		g.Expect(resp.StatusCode).To(Equal(http.StatusOK))
 		for _, row := range operator.Kinds { // a replica is ready before its caches are filled
-			g.Expect(p.log.String()).To(ContainSubstring(fmt.Sprintf(`"Starting workers","controller":%q`, newKind(row).controller())))
+			g.Expect(p.log.String()).To(ContainSubstring(fmt.Sprintf(`"Starting workers","controller":%q`, newKind(row).controller)))
 		}
 	}).Should(Succeed())
 	return p

@@ -34,6 +34,8 @@ type rebootPolicies struct {
 	password, value string
 }
 
+var _ = fixture("RebootPolicy", &rebootPolicies{})
+
 func rebootPolicy(o engine.Object) *v1alpha1.RebootPolicy { return o.(*v1alpha1.RebootPolicy) }
 
 // Start implements Fixture.

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/testenv"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
@@ -46,7 +47,9 @@ func describeSecrecy(k *kind) {
 			op := startWith(s.Configuration)
 			o := k.several(1, "g9", k.briefly)[0]
 			Create(secretOf(o.GetName()))
-			Annotate(o, "others.example.com/poke", "1")
+			Change(o, func(o engine.Object) { k.fixture.Change(o, o.GetName()) })
+			Eventually(succeeded).WithArguments(op, o, k.fixture.Action(o.GetName())).Should(BeNumerically(">", 0))
+			Eventually(k.settled(o)).Should(Succeed())
 			if e := k.fixture.External(); e != nil {
 				e.Answer(http.StatusInternalServerError)
 				Remove(o)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -16,6 +17,7 @@ import (
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -28,6 +30,15 @@ func describeSteady(all []*kind) {
 		op := start()
 		var objects []engine.Object
 		var uniques []string
+		// What is acted on once is acted on no more.
+		for _, k := range all {
+			for _, o := range k.several(1, "g1-changed") {
+				Change(o, func(o engine.Object) { k.fixture.Change(o, o.GetName()) })
+				Eventually(succeeded).WithArguments(op, o, k.fixture.Action(o.GetName())).Should(Equal(1))
+				Eventually(k.settled(o)).Should(Succeed())
+				objects = append(objects, o)
+			}
+		}
 		for _, k := range all {
 			objects = append(objects, k.several(2, "g1")...)
 			for _, transition := range k.fixture.Transitions() {
@@ -162,6 +173,10 @@ func describeLevels(k *kind) {
 			}
 		})
 
+		if k.fixture.TimeStands() {
+			It("at its time, with nothing that wakes it", func() { punctual(k) })
+		}
+
 		It("after the action has failed ten times", func() {
 			op := start()
 			o := k.several(1, "g3-failing")[0]
@@ -195,6 +210,27 @@ func describeLevels(k *kind) {
 	})
 }
 
+// punctual lets the time of an act come, of which only the operator's own timer tells. Just before, it looks again and again
+// whether it has come: it stands still.
+func punctual(k *kind) {
+	GinkgoHelper()
+	const justBefore, looks = 200 * time.Millisecond, 5
+	op := start()
+	o := k.several(1, "g3-due")[0]
+	quiet(op)
+	due, action := k.fixture.Due(o), k.fixture.Action(o.GetName())
+	now.step(due.Add(-justBefore))
+	Poke(o)
+	before := reconciles(k)
+	Eventually(func() float64 { return reconciles(k) - before }).Should(BeNumerically(">", looks), "it sleeps through it")
+	Expect(op.Wire.Writes(about(o), is(action))).To(BeEmpty(), "before its time")
+	now.step(due)
+	Eventually(succeeded).WithArguments(op, o, action).Should(Equal(1), "while no time passes")
+	Eventually(k.settled(o)).Should(Succeed())
+	quietFor(op, o)
+	Expect(succeeded(op, o, action)).To(Equal(1))
+}
+
 func about(o engine.Object) func(testenv.Write) bool {
 	return func(w testenv.Write) bool { return w.For(o.GetName()) }
 }
@@ -204,7 +240,7 @@ func is(write string) func(testenv.Write) bool {
 }
 
 // succeeded counts how often a write for an object came through.
-func succeeded(op *testenv.Operator, o engine.Object, write string) int {
+func succeeded(op *Operator, o engine.Object, write string) int {
 	n := 0
 	for _, w := range op.Wire.Writes(about(o), is(write)) {
 		if w.Code/100 == 2 {
@@ -215,7 +251,7 @@ func succeeded(op *testenv.Operator, o engine.Object, write string) int {
 }
 
 // quietFor waits until nothing is written for an object.
-func quietFor(op *testenv.Operator, o engine.Object) {
+func quietFor(op *Operator, o engine.Object) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		n := len(op.Wire.Writes(about(o)))

@@ -18,6 +18,7 @@ import (
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -92,7 +93,7 @@ func describeTruth(k *kind) {
 }
 
 // broken gives an object that is not Ready because of the breakage.
-func broken(op *testenv.Operator, k *kind, b Breakage) engine.Object {
+func broken(op *Operator, k *kind, b Breakage) engine.Object {
 	GinkgoHelper()
 	prepare := b.Prepare
 	if prepare == nil {
@@ -121,7 +122,7 @@ func (k *kind) statusPath(o engine.Object) string {
 }
 
 // statuses are the statuses that the operator has written for an object.
-func statuses(op *testenv.Operator, o engine.Object) []common.Status {
+func statuses(op *Operator, o engine.Object) []common.Status {
 	GinkgoHelper()
 	var all []common.Status
 	for _, w := range op.Wire.Writes(about(o)) {

@@ -22,6 +22,8 @@ import (
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
+var _ = fixture("WebApp", webApps{})
+
 // webApps is the fixture of WebApp. Nothing here runs pods or serves Ingresses: a stand-in reports that they do.
 type webApps struct{ Ordinary }
 

@@ -106,8 +106,10 @@ func (c contents) children() []*unstructured.Unstructured {
 	return own
 }
 
-// isChild tells whether an object carries the mark of an owner.
-func isChild(o *unstructured.Unstructured) bool { return o.GetLabels()[names.LabelOwnerUID] != "" }
+// isChild tells whether an object carries the mark of an owner, or is what an annotated one has asked for.
+func isChild(o *unstructured.Unstructured) bool {
+	return o.GetLabels()[names.LabelOwnerUID] != "" || isAsked(o)
+}
 
 func rank(o *unstructured.Unstructured) int {
 	if o.GetKind() == "Namespace" {
@@ -146,22 +148,26 @@ func (c contents) comparable(unique string) map[string]any {
 		}
 	}
 	replacer := strings.NewReplacer(replace...)
+	plainly := func(text string) string { return slots.ReplaceAllString(replacer.Replace(text), "-SLOT") }
 	out := map[string]any{}
 	for key, o := range c {
 		text, err := json.Marshal(bare(o))
 		Expect(err).NotTo(HaveOccurred())
 		var plain map[string]any
-		text = timestamp.ReplaceAll([]byte(replacer.Replace(string(text))), []byte(`"TIME"`))
+		text = timestamp.ReplaceAll([]byte(plainly(string(text))), []byte(`"TIME"`))
 		text = keyed.ReplaceAll(text, []byte(`HASH"`))
 		text = seenAs.ReplaceAll(text, []byte(`"$1":"SEEN"`))
 		Expect(json.Unmarshal(text, &plain)).To(Succeed())
-		out[replacer.Replace(key)] = plain
+		out[plainly(key)] = plain
 	}
 	return out
 }
 
-// seenAs is in which version, and in which state of its writes, a source was seen.
-var seenAs = regexp.MustCompile(`"(version|written)":"[0-9a-f]+"`)
+// slots end the names of runs.
+var slots = regexp.MustCompile(`-20\d{10}\b`)
+
+// seenAs is in which version, and in which state of its writes, a source was seen, and what decides which instants are slots.
+var seenAs = regexp.MustCompile(`"(version|written|rules)":"[0-9a-f]+"`)
 
 // legible spells the content of a Secret as it is, so that a unique name in it is found.
 func legible(o *unstructured.Unstructured) {
@@ -223,13 +229,13 @@ func wanted(o *unstructured.Unstructured) map[string]any {
 // reconciles is how many runs of a kind's controller have ended.
 func reconciles(k *kind) float64 {
 	GinkgoHelper()
-	return metric("controller_runtime_reconcile_total", "controller", k.controller())
+	return metric("controller_runtime_reconcile_total", "controller", k.controller)
 }
 
 // busy is how many runs of a kind's controller are going on.
 func busy(k *kind) float64 {
 	GinkgoHelper()
-	return metric("controller_runtime_active_workers", "controller", k.controller())
+	return metric("controller_runtime_active_workers", "controller", k.controller)
 }
 
 // metric adds up the values of a counter or gauge that have a label's value; an empty label means all.

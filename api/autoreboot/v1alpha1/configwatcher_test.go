@@ -70,7 +70,7 @@ func TestConfigWatcherRefused(t *testing.T) {
 		field  string
 		want   string
 	}{
-		{"nothing is watched", []string{selector}, "spec", "nothing is watched: give configMap, sources, or both"},
+		{"nothing is watched", []string{selector}, "spec", "nothing is watched: set configMap, sources, or both"},
 		{"no sources", []string{"sources: []", selector}, "spec.sources", "at least 1 items"},
 		{"no selector", []string{watched}, "spec.podSelector", "Required"},
 		{"an empty selector", []string{watched, "podSelector: {}"}, "spec.podSelector", "at least 1 properties"},

@@ -33,8 +33,8 @@ type Source struct {
 	// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self).hasValue()",message="must be the name of an object: lower-case letters, digits, '-' and '.', for instance webapp-config"
 	Name string `json:"name"`
 
-	// keys are the keys of the object that count; a change of any other restarts nothing. Left out,
-	// all count. A key that does not exist is reported in the condition SourcesFound.
+	// keys are the keys of the object to watch; changes of other keys restart nothing. Default: all keys. A key
+	// that does not exist is reported in the condition SourcesFound.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32
@@ -44,19 +44,19 @@ type Source struct {
 	Keys []string `json:"keys,omitempty"`
 }
 
-// ConfigWatcherSpec is what is watched, and what is restarted.
+// ConfigWatcherSpec defines what is watched, and what is restarted.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.configMap) || has(self.sources)",message="nothing is watched: give configMap, sources, or both"
+// +kubebuilder:validation:XValidation:rule="has(self.configMap) || has(self.sources)",message="nothing is watched: set configMap, sources, or both"
 type ConfigWatcherSpec struct {
-	// configMap is the name of a ConfigMap to watch, all keys of it, in the same namespace. For Secrets,
-	// for single keys and for more than one object see sources.
+	// configMap is the name of a ConfigMap to watch, with all its keys, in the same namespace. For Secrets,
+	// single keys and several objects use sources.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self).hasValue()",message="must be the name of an object: lower-case letters, digits, '-' and '.', for instance webapp-config"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=1,displayName="ConfigMap",xDescriptors={"urn:alm:descriptor:io.kubernetes:ConfigMap"}
 	ConfigMap string `json:"configMap,omitempty"`
 
-	// sources are ConfigMaps and Secrets to watch, in the same namespace. Each is given once.
+	// sources are ConfigMaps and Secrets to watch, in the same namespace. Each may be listed once.
 	// +optional
 	// +listType=map
 	// +listMapKey=kind
@@ -66,9 +66,8 @@ type ConfigWatcherSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=2,displayName="More ConfigMaps and Secrets",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Sources []Source `json:"sources,omitempty"`
 
-	// podSelector are the labels of the pods to restart; all must match. Workloads (Deployments,
-	// StatefulSets, DaemonSets) are selected by the labels of their pod templates, other pods by their
-	// own.
+	// podSelector selects the pods to restart by their labels; all must match. Workloads (Deployments,
+	// StatefulSets, DaemonSets) are selected by the labels of their pod templates, other pods by their own.
 	// +required
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=32
@@ -77,7 +76,7 @@ type ConfigWatcherSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=3,displayName="Labels of the pods",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	PodSelector map[string]LabelValue `json:"podSelector"`
 
-	// restart says how, and how often, pods are restarted.
+	// restart controls how, and how often, pods are restarted.
 	// +optional
 	// +kubebuilder:default={}
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=4,displayName="How to restart",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"}
@@ -88,15 +87,15 @@ type ConfigWatcherSpec struct {
 // +kubebuilder:validation:MaxLength=63
 type LabelValue string
 
-// ConfigWatcherStatus is what was seen and done.
+// ConfigWatcherStatus is the observed state of a ConfigWatcher.
 type ConfigWatcherStatus struct {
 	common.Status `json:",inline"`
 
 	common.RestartStatus `json:",inline"`
 }
 
-// ConfigWatcher restarts pods when the content of a ConfigMap or a Secret changes: once for each change,
-// and never for anything else. What it sees first is the baseline and restarts nothing.
+// ConfigWatcher restarts pods when the content of a ConfigMap or a Secret changes: once for each change, and
+// never for anything else. The first content that it observes is the baseline and restarts nothing.
 //
 // +operator-sdk:csv:customresourcedefinitions:order=3,displayName="Config Watcher",resources={{ConfigMap,v1,""},{Secret,v1,""},{Deployment,v1,""},{StatefulSet,v1,""},{DaemonSet,v1,""},{Pod,v1,""}}
 // +kubebuilder:object:root=true
@@ -113,10 +112,10 @@ type ConfigWatcher struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what is watched, and what is restarted.
+	// spec defines what is watched, and what is restarted.
 	// +required
 	Spec ConfigWatcherSpec `json:"spec"`
-	// status is what was seen and done.
+	// status is the observed state.
 	// +optional
 	// +kubebuilder:default={observedGeneration:-1}
 	Status ConfigWatcherStatus `json:"status,omitempty"`
@@ -125,10 +124,10 @@ type ConfigWatcher struct {
 // CommonStatus is the part of the status that every kind has.
 func (w *ConfigWatcher) CommonStatus() *common.Status { return &w.Status.Status }
 
-// Restarts is what is recorded about restarts.
+// Restarts is the recorded state of restarts.
 func (w *ConfigWatcher) Restarts() *common.RestartStatus { return &w.Status.RestartStatus }
 
-// AllSources are the sources, with configMap as the first of them.
+// AllSources returns all sources, configMap first.
 func (w *ConfigWatcher) AllSources() []Source {
 	var all []Source
 	if w.Spec.ConfigMap != "" {
@@ -142,7 +141,7 @@ func (w *ConfigWatcher) AllSources() []Source {
 	return all
 }
 
-// Selector is podSelector as plain strings.
+// Selector returns podSelector as plain strings.
 func (w *ConfigWatcher) Selector() map[string]string {
 	out := make(map[string]string, len(w.Spec.PodSelector))
 	for k, v := range w.Spec.PodSelector {

@@ -85,9 +85,9 @@ func TestRebootPolicyRefused(t *testing.T) {
 		noTable   = "must be TABLE or SCHEMA.TABLE; use query for names with a dot in them"
 		oneWatch  = "must be either query, or table and column (and where)"
 		together  = "table and column must be given together"
-		oneTarget = "must have either podSelector or target, which say what is restarted"
+		oneTarget = "must have either podSelector or target: they select what is restarted"
 		intervals = "must be from 5s to 24h"
-		noTLS     = "caSecretRef and serverName mean nothing with the mode Disable: leave them out, or use VerifyFull"
+		noTLS     = "caSecretRef and serverName have no effect with the mode Disable: leave them out, or use VerifyFull"
 		noKey     = "every key must be a label key: an optional DNS prefix and '/', then at most 63 letters, digits, '-', '_' or '.'"
 		noValue   = "every value must be a label value: at most 63 letters, digits, '-', '_' or '.', beginning and ending with a letter or digit"
 	)
@@ -106,7 +106,7 @@ func TestRebootPolicyRefused(t *testing.T) {
 		{"spec.source.database", "Required value", []string{"source.database="}},
 		{"spec.source.credentialsSecretRef", "Required value", []string{"source.credentialsSecretRef="}},
 		{"spec.source.credentialsSecretRef.name", "must be the name of a Secret", []string{"source.credentialsSecretRef.name=../other"}},
-		{"spec.source", "MySQL knows no such names", []string{"source.type=mysql", "source.database=" + strings.Repeat("d", 65)}},
+		{"spec.source", "at most 64 characters with the type mysql", []string{"source.type=mysql", "source.database=" + strings.Repeat("d", 65)}},
 		{"spec.source.tls.mode", `Unsupported value: "require"`, []string{"source.tls={mode: require}"}},
 		{"spec.source.tls", noTLS, []string{"source.tls={mode: Disable, serverName: db}"}},
 		{"spec.source.tls", noTLS, []string{"source.tls={mode: Disable, caSecretRef: {name: ca}}"}},

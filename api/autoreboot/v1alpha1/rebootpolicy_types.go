@@ -22,7 +22,7 @@ const (
 	DatabaseMySQL DatabaseType = "mysql"
 )
 
-// TLSMode says how connections are encrypted.
+// TLSMode is how connections are encrypted.
 // +kubebuilder:validation:Enum=VerifyFull;Disable
 type TLSMode string
 
@@ -35,15 +35,15 @@ const (
 
 // DatabaseSource is the database that the value is read from.
 //
-// +kubebuilder:validation:XValidation:rule="self.type == 'postgres' || size(self.database) <= 64",message="database has more than 64 characters: MySQL knows no such names"
+// +kubebuilder:validation:XValidation:rule="self.type == 'postgres' || size(self.database) <= 64",message="database must have at most 64 characters with the type mysql"
 type DatabaseSource struct {
 	// type is postgres, or mysql for MySQL and MariaDB.
 	// +required
 	Type DatabaseType `json:"type"`
 
-	// host is the DNS name or the IP address of the server, without a port, for instance
-	// db.team-a.svc. Loopback, link-local and metadata addresses are refused, unless the operator's
-	// configuration allows them; and so is what NetworkPolicies keep all pods of the namespace from.
+	// host is the DNS name or the IP address of the server, without a port, for instance db.team-a.svc.
+	// Loopback, link-local and metadata addresses are rejected, unless the operator's configuration allows
+	// them. So are addresses that NetworkPolicies block for all pods of the namespace.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -63,18 +63,18 @@ type DatabaseSource struct {
 	// +kubebuilder:validation:Pattern=`^[^\x00]*$`
 	Database string `json:"database"`
 
-	// credentialsSecretRef names the Secret, in the same namespace, with the user's name and password.
-	// Give the user the right to read what is watched, and no other.
+	// credentialsSecretRef names the Secret, in the same namespace, with the user name and the password. Grant
+	// that user read access to the watched value and nothing else.
 	// +required
 	CredentialsSecretRef CredentialsReference `json:"credentialsSecretRef"`
 
-	// tls says how connections are encrypted. Left out, the server's certificate and name are verified
+	// tls configures the encryption of connections. Default: the server's certificate and name are verified
 	// with the public certificate authorities.
 	// +optional
 	TLS *SourceTLS `json:"tls,omitempty"`
 }
 
-// CredentialsReference names the Secret with a user's name and password.
+// CredentialsReference names the Secret with a user name and a password.
 type CredentialsReference struct {
 	// name is the name of the Secret.
 	// +required
@@ -83,7 +83,7 @@ type CredentialsReference struct {
 	// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self).hasValue()",message="must be the name of a Secret: lower-case letters, digits, '-' and '.', for instance webapp-db"
 	Name string `json:"name"`
 
-	// usernameKey is the key of the Secret that holds the user's name. Default username.
+	// usernameKey is the key of the Secret that holds the user name. Default username.
 	// +optional
 	// +kubebuilder:default=username
 	// +kubebuilder:validation:MinLength=1
@@ -100,23 +100,22 @@ type CredentialsReference struct {
 	PasswordKey string `json:"passwordKey,omitempty"`
 }
 
-// SourceTLS says how connections are encrypted.
+// SourceTLS configures the encryption of connections.
 //
-// +kubebuilder:validation:XValidation:rule="self.mode != 'Disable' || (!has(self.caSecretRef) && !has(self.serverName))",message="caSecretRef and serverName mean nothing with the mode Disable: leave them out, or use VerifyFull"
+// +kubebuilder:validation:XValidation:rule="self.mode != 'Disable' || (!has(self.caSecretRef) && !has(self.serverName))",message="caSecretRef and serverName have no effect with the mode Disable: leave them out, or use VerifyFull"
 type SourceTLS struct {
-	// mode is VerifyFull (default): the server's certificate and name are verified; or Disable:
-	// everything, the password's proof and the value too, can be read and changed on the way.
+	// mode is VerifyFull (default), which verifies the server's certificate and name; or Disable, with which
+	// everything, including the value and the proof of the password, can be read and changed in transit.
 	// +optional
 	// +kubebuilder:default=VerifyFull
 	Mode TLSMode `json:"mode,omitempty"`
 
-	// caSecretRef names the key of a Secret, in the same namespace, with the certificate authorities to
-	// trust, in PEM form. Left out, the public ones are trusted, as the operator's container, or else the
-	// operator itself, has them.
+	// caSecretRef names the key of a Secret, in the same namespace, with the certificate authorities to trust,
+	// in PEM form. Default: the public ones of the operator's container, or else those built into the operator.
 	// +optional
 	CASecretRef *CAReference `json:"caSecretRef,omitempty"`
 
-	// serverName is the name in the server's certificate, when it is not the host's.
+	// serverName is the name in the server's certificate, if it differs from host.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -142,38 +141,38 @@ type CAReference struct {
 	Key string `json:"key,omitempty"`
 }
 
-// Watch says which value is read.
+// Watch selects the value to read.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.query) != (has(self.table) || has(self.column) || has(self.where))",message="must be either query, or table and column (and where)"
 // +kubebuilder:validation:XValidation:rule="has(self.table) == has(self.column)",message="table and column must be given together"
 type Watch struct {
-	// table is the table, as TABLE or SCHEMA.TABLE, in the database's own spelling and without quotes. In PostgreSQL
-	// a table without schema is looked for in public only; in MySQL the schema is a database.
+	// table is the table, as TABLE or SCHEMA.TABLE, in the database's own spelling and without quotes. In
+	// PostgreSQL a table without schema is looked up in public only; in MySQL the schema is a database.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=257
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[^.\\\\x00]+([.][^.\\\\x00]+)?$')",message="must be TABLE or SCHEMA.TABLE; use query for names with a dot in them"
 	Table string `json:"table,omitempty"`
 
-	// column is the column, in the database's own spelling and without quotes. Its value may be of any type: text,
-	// number, time, boolean, bytes; NULL is a value, too.
+	// column is the column, in the database's own spelling and without quotes. Its value may be of any type:
+	// text, number, time, boolean, bytes. NULL is a value, too.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:Pattern=`^[^\x00]*$`
 	Column string `json:"column,omitempty"`
 
-	// where is a condition in SQL that exactly one row fulfils, for instance name = 'release'. Left
-	// out, the table must have one row.
+	// where is an SQL condition that exactly one row fulfils, for instance name = 'release'. Without it the
+	// table must have exactly one row.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	// +kubebuilder:validation:Pattern=`^[^\x00]*$`
 	Where string `json:"where,omitempty"`
 
-	// query is a query in SQL, instead of table and column, that gives one row with one column. It
-	// begins with SELECT, WITH, VALUES or TABLE, and runs alone, in a read-only transaction that is
-	// rolled back, for five seconds at most.
+	// query is an SQL query, instead of table and column, that returns one row with one column. It begins with
+	// SELECT, WITH, VALUES or TABLE. It runs alone, in a read-only transaction that is rolled back, for at most
+	// five seconds.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=16384
@@ -181,7 +180,7 @@ type Watch struct {
 	Query string `json:"query,omitempty"`
 }
 
-// Target is a workload.
+// Target identifies a workload.
 type Target struct {
 	// kind is Deployment, StatefulSet or DaemonSet.
 	// +required
@@ -196,32 +195,31 @@ type Target struct {
 	Name string `json:"name"`
 }
 
-// RebootPolicySpec is which value is watched, and what is restarted when it changes.
+// RebootPolicySpec defines which value is watched, and what is restarted when it changes.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.podSelector) != has(self.target)",message="must have either podSelector or target, which say what is restarted"
+// +kubebuilder:validation:XValidation:rule="has(self.podSelector) != has(self.target)",message="must have either podSelector or target: they select what is restarted"
 type RebootPolicySpec struct {
 	// source is the database that the value is read from.
 	// +required
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=1,displayName="Database",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Source DatabaseSource `json:"source"`
 
-	// watch says which value is read: of one row and one column.
+	// watch selects the value to read: one row and one column.
 	// +required
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=2,displayName="Value to watch",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Watch Watch `json:"watch"`
 
-	// interval is the time from one reading to the next. Default 30s, from 5s to 24h. Policies with the
-	// same interval read at different times of it. A value that changes and changes back between two
-	// readings is not seen.
+	// interval is the time between two readings. Default 30s, from 5s to 24h. Policies with the same interval
+	// read at different moments of it. A value that changes and changes back between two readings is not
+	// noticed.
 	// +optional
 	// +kubebuilder:default="30s"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5s') && duration(self) <= duration('24h')",message="must be from 5s to 24h"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=3,displayName="Time between readings",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Interval *metav1.Duration `json:"interval,omitempty"`
 
-	// podSelector are the labels of the pods to restart; all must match. Workloads (Deployments,
-	// StatefulSets, DaemonSets) are selected by the labels of their pod templates, other pods by their
-	// own.
+	// podSelector selects the pods to restart by their labels; all must match. Workloads (Deployments,
+	// StatefulSets, DaemonSets) are selected by the labels of their pod templates, other pods by their own.
 	// +optional
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=32
@@ -235,35 +233,35 @@ type RebootPolicySpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=5,displayName="Workload",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Target *Target `json:"target,omitempty"`
 
-	// restart says how, and how often, pods are restarted.
+	// restart controls how, and how often, pods are restarted.
 	// +optional
 	// +kubebuilder:default={}
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=6,displayName="How to restart",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Restart common.RestartPolicy `json:"restart,omitzero"`
 }
 
-// RebootPolicyStatus is what was seen and done. It holds neither values nor credentials.
+// RebootPolicyStatus is the observed state of a RebootPolicy. It holds neither values nor credentials.
 type RebootPolicyStatus struct {
 	common.Status `json:",inline"`
 
 	common.RestartStatus `json:",inline"`
 
-	// watching identifies what is watched: source and watch. When these change, the next value is the new
+	// watching identifies the watched source and value. When either changes, the next value is the new
 	// baseline, without a restart.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=10,displayName="Watched value",xDescriptors={"urn:alm:descriptor:text"}
 	Watching string `json:"watching,omitempty"`
 
-	// valueType is what the last value was: text, integer, number, boolean, time or bytes. A value of
+	// valueType is the type of the last value: text, integer, number, boolean, time or bytes. A value of
 	// another type is a new baseline, without a restart.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=11,displayName="Type of the value",xDescriptors={"urn:alm:descriptor:text"}
 	ValueType string `json:"valueType,omitempty"`
 }
 
-// RebootPolicy restarts an application when a value in a database changes: once for each change, and
-// never for anything else. The value that it reads first is the baseline and restarts nothing; neither
-// does a database that is away, or back with the same value.
+// RebootPolicy restarts an application when a value in a database changes: once for each change, and never for
+// anything else. The first value that it reads is the baseline and restarts nothing. Neither does a database
+// that cannot be reached, or that returns with the same value.
 //
 // +operator-sdk:csv:customresourcedefinitions:order=4,displayName="Reboot Policy",resources={{Secret,v1,""},{Deployment,v1,""},{StatefulSet,v1,""},{DaemonSet,v1,""},{Pod,v1,""}}
 // +kubebuilder:object:root=true
@@ -281,10 +279,10 @@ type RebootPolicy struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is which value is watched, and what is restarted when it changes.
+	// spec defines which value is watched, and what is restarted when it changes.
 	// +required
 	Spec RebootPolicySpec `json:"spec"`
-	// status is what was seen and done.
+	// status is the observed state.
 	// +optional
 	// +kubebuilder:default={observedGeneration:-1}
 	Status RebootPolicyStatus `json:"status,omitempty"`
@@ -293,10 +291,10 @@ type RebootPolicy struct {
 // CommonStatus is the part of the status that every kind has.
 func (p *RebootPolicy) CommonStatus() *common.Status { return &p.Status.Status }
 
-// Restarts is what is recorded about restarts.
+// Restarts is the recorded state of restarts.
 func (p *RebootPolicy) Restarts() *common.RestartStatus { return &p.Status.RestartStatus }
 
-// Selector is podSelector as plain strings, nil when there is none.
+// Selector returns podSelector as plain strings, nil when there is none.
 func (p *RebootPolicy) Selector() map[string]string {
 	if len(p.Spec.PodSelector) == 0 {
 		return nil
@@ -308,8 +306,8 @@ func (p *RebootPolicy) Selector() map[string]string {
 	return out
 }
 
-// EffectiveInterval is the time from one reading to the next: the one given, else the usual one, and never
-// one that keeps the database busy.
+// EffectiveInterval returns the time between two readings: the configured one or the default, and never one
+// that keeps the database busy.
 func (p *RebootPolicy) EffectiveInterval() time.Duration {
 	if p.Spec.Interval == nil {
 		return 30 * time.Second
@@ -317,7 +315,7 @@ func (p *RebootPolicy) EffectiveInterval() time.Duration {
 	return max(p.Spec.Interval.Duration, 5*time.Second)
 }
 
-// EffectivePort is the port of the server: the one given, else the usual one.
+// EffectivePort returns the port of the server: the configured one or the default of the type.
 func (s *DatabaseSource) EffectivePort() int32 {
 	switch {
 	case s.Port != 0:

@@ -9,7 +9,7 @@ import (
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 )
 
-// Outcome is how a run stands.
+// Outcome is the state of a run.
 // +kubebuilder:validation:Enum=Running;Succeeded;Failed;Stopped
 type Outcome string
 
@@ -29,7 +29,7 @@ type ActiveRun struct {
 	// job is the name of the Job.
 	Job string `json:"job"`
 
-	// slot is the time of the schedule that the run is for, in UTC; not there for a run by hand.
+	// slot is the time of the schedule that the run is for, in UTC; absent for a run by hand.
 	// +optional
 	Slot *metav1.Time `json:"slot,omitempty"`
 
@@ -37,7 +37,7 @@ type ActiveRun struct {
 	Started metav1.Time `json:"started"`
 }
 
-// LastRun is the run that was started last.
+// LastRun is the run that was started most recently.
 type LastRun struct {
 	ActiveRun `json:",inline"`
 
@@ -54,9 +54,8 @@ type RunNow struct {
 	// request is the value of the annotation batch.acme.com/run-now, which names the request.
 	Request string `json:"request"`
 
-	// by is who set the annotation: the field manager that the API server has recorded, such as
-	// kubectl-annotate; "unknown" when it has none. Kubernetes records no user names in objects: its audit
-	// log does.
+	// by is the field manager that set the annotation, such as kubectl-annotate; "unknown" if the API server
+	// recorded none. Kubernetes records user names in its audit log, not in objects.
 	By string `json:"by"`
 
 	// at is when the annotation was set.
@@ -66,18 +65,18 @@ type RunNow struct {
 	// +optional
 	Job string `json:"job,omitempty"`
 
-	// dropped says why the request is not run; only there when it was dropped.
+	// dropped is why the request is not run; absent unless it was dropped.
 	// +optional
 	Dropped string `json:"dropped,omitempty"`
 }
 
-// Ledger is what the operator has to remember about the slots of a schedule.
+// Ledger records how far the slots of a schedule are settled.
 type Ledger struct {
-	// rules identifies the schedule that the ledger is about. When cronSpec, timeZone, suspend, notBefore,
-	// notAfter or jitter change, a new ledger begins, so that nothing is made up for.
+	// rules identifies the schedule that the ledger belongs to. When cronSpec, timeZone, suspend, notBefore,
+	// notAfter or jitter change, a new ledger begins, and earlier slots are not made up for.
 	Rules string `json:"rules"`
 
-	// settledUntil is up to where all slots are dealt with: they were run, queued, skipped or missed.
+	// settledUntil is the time up to which all slots are settled: run, queued, skipped or missed.
 	SettledUntil metav1.Time `json:"settledUntil"`
 
 	// queue are the slots, in UTC, that wait for runs in progress.
@@ -86,23 +85,23 @@ type Ledger struct {
 	Queue []metav1.Time `json:"queue,omitempty"`
 }
 
-// CronTabStatus is what has become of the schedule.
+// CronTabStatus is the observed state of a CronTab.
 type CronTabStatus struct {
 	common.Status `json:",inline"`
 
-	// schedule is the schedule that holds: cronSpec with macros written out and each H replaced by what was
-	// chosen for this object.
+	// schedule is the schedule in effect: cronSpec with macros written out and each H replaced by the value
+	// that was chosen for this object.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=1,displayName="Schedule that holds",xDescriptors={"urn:alm:descriptor:text"}
 	Schedule string `json:"schedule,omitempty"`
 
-	// nextRuns are the next five times at which a run is started, jitter included.
+	// nextRuns are the times of the next five runs, jitter included.
 	// +optional
 	// +listType=atomic
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=2,displayName="Next runs",xDescriptors={"urn:alm:descriptor:text"}
 	NextRuns []metav1.Time `json:"nextRuns,omitempty"`
 
-	// lastRun is the run that was started last.
+	// lastRun is the run that was started most recently.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=3,displayName="Last run",xDescriptors={"urn:alm:descriptor:text"}
 	LastRun *LastRun `json:"lastRun,omitempty"`
@@ -124,18 +123,17 @@ type CronTabStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=6,displayName="Runs in progress",xDescriptors={"urn:alm:descriptor:text"}
 	Active []ActiveRun `json:"active,omitempty"`
 
-	// activeRuns is how many runs are in progress.
+	// activeRuns is the number of runs in progress.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=7,displayName="Number of runs in progress",xDescriptors={"urn:alm:descriptor:text"}
 	ActiveRuns int32 `json:"activeRuns"`
 
-	// missed is how many slots have passed so far for which no run was started, because they were too late.
+	// missed counts the slots for which no run was started because they were too late.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=8,displayName="Missed runs",xDescriptors={"urn:alm:descriptor:text"}
 	Missed int64 `json:"missed,omitempty"`
 
-	// skipped is how many slots have passed so far for which no run was started, because of other runs
-	// in progress.
+	// skipped counts the slots for which no run was started because of other runs in progress.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=9,displayName="Skipped runs",xDescriptors={"urn:alm:descriptor:text"}
 	Skipped int64 `json:"skipped,omitempty"`
@@ -152,23 +150,23 @@ type CronTabStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=14,displayName="Runs by hand that wait",xDescriptors={"urn:alm:descriptor:text"}
 	Requests []RunNow `json:"requests,omitempty"`
 
-	// replicas is how many pods the runs in progress have.
+	// replicas is the number of pods of the runs in progress.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=11,displayName="Pods of runs in progress",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
 	Replicas int32 `json:"replicas"`
 
-	// selector finds the pods of all runs, in the form of a label selector.
+	// selector selects the pods of all runs, as a label selector.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=12,displayName="Label selector of the pods",xDescriptors={"urn:alm:descriptor:text"}
 	Selector string `json:"selector,omitempty"`
 
-	// ledger is the operator's own memory of which slots are dealt with.
+	// ledger is the operator's own record of the slots that are settled.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=13,displayName="Ledger of the schedule",xDescriptors={"urn:alm:descriptor:text"}
 	Ledger *Ledger `json:"ledger,omitempty"`
 }
 
-// CronTab runs a container on a schedule, in one or several pods at a time. Each run is a Job of its own.
+// CronTab runs a container on a schedule, in one or several pods at a time. Each run is a Job.
 //
 // To start a run by hand, set the annotation batch.acme.com/run-now to a value that it never had: it names the
 // request. Deleting a CronTab stops or awaits runs in progress (spec.deletionPolicy), and deletes all runs.
@@ -190,10 +188,10 @@ type CronTab struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what runs, and when.
+	// spec defines what runs, and when.
 	// +required
 	Spec CronTabSpec `json:"spec"`
-	// status is what has become of the schedule.
+	// status is the observed state.
 	// +optional
 	// +kubebuilder:default={observedGeneration:-1}
 	Status CronTabStatus `json:"status,omitempty"`

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ConcurrencyPolicy decides about a slot that comes while an earlier run is in progress.
+// ConcurrencyPolicy is what happens to a slot that arrives while an earlier run is in progress.
 // +kubebuilder:validation:Enum=Forbid;Allow;Replace;Queue
 type ConcurrencyPolicy string
 
@@ -23,7 +23,7 @@ const (
 	ConcurrencyQueue ConcurrencyPolicy = "Queue"
 )
 
-// MissedRunsPolicy says which of the slots that passed unseen are still run.
+// MissedRunsPolicy is which of the slots that passed unnoticed are still run.
 // +kubebuilder:validation:Enum=RunLatest;Skip;RunAll
 type MissedRunsPolicy string
 
@@ -36,7 +36,7 @@ const (
 	MissedRunAll MissedRunsPolicy = "RunAll"
 )
 
-// DeletionPolicy decides about runs that are in progress when their CronTab is deleted.
+// DeletionPolicy is what happens to runs in progress when their CronTab is deleted.
 // +kubebuilder:validation:Enum=Stop;Await
 type DeletionPolicy string
 
@@ -47,16 +47,16 @@ const (
 	DeletionAwait DeletionPolicy = "Await"
 )
 
-// MissedRuns is what happens to slots that passed while their runs could not be started.
+// MissedRuns configures what happens to slots that passed while their runs could not be started.
 type MissedRuns struct {
-	// policy is RunLatest (default: the latest slot is run, the others are missed), Skip (none is run that
-	// is more than a minute, or startingDeadline, late) or RunAll (the latest max of them are run: one
-	// after the other, with concurrencyPolicy Allow at once, with Replace only the latest).
+	// policy is RunLatest (default: the latest slot is run, the others are missed), Skip (slots that are late
+	// by more than a minute, or by more than startingDeadline, are missed) or RunAll (the latest max slots are
+	// run: one after the other, all at once with concurrencyPolicy Allow, only the latest with Replace).
 	// +optional
 	// +kubebuilder:default=RunLatest
 	Policy MissedRunsPolicy `json:"policy,omitempty"`
 
-	// max is how many missed slots RunAll runs at most. 1 to 100, default 10.
+	// max is the most missed slots that RunAll runs. 1 to 100, default 10.
 	// +optional
 	// +kubebuilder:default=10
 	// +kubebuilder:validation:Minimum=1
@@ -64,7 +64,7 @@ type MissedRuns struct {
 	Max int32 `json:"max,omitempty"`
 }
 
-// History is how many ended runs are kept, with their pods and logs.
+// History configures how many ended runs are kept, with their pods and logs.
 type History struct {
 	// succeeded is how many runs that succeeded are kept. 0 to 100, default 3.
 	// +optional
@@ -80,8 +80,8 @@ type History struct {
 	// +kubebuilder:validation:Maximum=100
 	Failed *int32 `json:"failed,omitempty"`
 
-	// maxAge is how long an ended run is kept at most, counted from its end, for instance 72h. 1m to
-	// 87600h. Default: no limit.
+	// maxAge is how long an ended run is kept at most, counted from its end, for instance 72h. 1m to 87600h.
+	// Default: no limit.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Type=string
@@ -90,17 +90,17 @@ type History struct {
 	MaxAge *metav1.Duration `json:"maxAge,omitempty"`
 }
 
-// CronTabSpec is what runs, and when.
+// CronTabSpec defines what runs, and when.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.notBefore) || !has(self.notAfter) || self.notBefore < self.notAfter",message="notBefore must be earlier than notAfter",fieldPath=".notAfter"
 type CronTabSpec struct {
-	// cronSpec is when to run: five fields, "minute hour day-of-month month day-of-week", or one of
-	// @hourly, @daily, @midnight, @weekly, @monthly, @yearly and @annually. A field is a list of values,
-	// ranges (1-5), steps (*/15) and names (JAN, MON); 0 and 7 are Sunday. When day-of-month and day-of-week
-	// are both restricted, also by a step, either is enough, as in a CronJob. H stands for a value that is
-	// chosen once for each CronTab, so that many of them do not run at the same moment: "H H * * *" is once
-	// a day. Default "5 0 * * *", five past midnight. When clocks change, a run at a fixed hour that would
-	// be skipped happens right after, and one that would come twice happens once.
+	// cronSpec is when to run: five fields, "minute hour day-of-month month day-of-week", or one of @hourly,
+	// @daily, @midnight, @weekly, @monthly, @yearly and @annually. A field is a list of values, ranges (1-5),
+	// steps (*/15) and names (JAN, MON); 0 and 7 are Sunday. When day-of-month and day-of-week are both
+	// restricted, also by a step, either one suffices, as in a CronJob. H stands for a value that is chosen
+	// once for each CronTab, so that many of them do not run at the same moment: "H H * * *" is once a day.
+	// Default "5 0 * * *", five past midnight. When clocks change, a run at a fixed hour that would be skipped
+	// happens right after the change, and one that would happen twice happens once.
 	// +optional
 	// +kubebuilder:default="5 0 * * *"
 	// +kubebuilder:validation:MaxLength=256
@@ -145,8 +145,8 @@ type CronTabSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=5,displayName="Command",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Command []string `json:"command,omitempty"`
 
-	// args are the arguments. Default: the image's, unless command is given. They are readable by everybody
-	// who may see Jobs: put secrets into env, from a Secret.
+	// args are the arguments. Default: the image's, unless command is set. Every user who may read Jobs can
+	// read them: put secrets into env, from a Secret.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
@@ -161,14 +161,14 @@ type CronTabSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=7,displayName="Environment variables",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Env []corev1.EnvVar `json:"env,omitempty"`
 
-	// envFrom takes environment variables from whole ConfigMaps and Secrets.
+	// envFrom imports environment variables from whole ConfigMaps and Secrets.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=8,displayName="Environment from ConfigMaps and Secrets",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
 
-	// volumeMounts say where the volumes of template.spec.volumes appear in the container.
+	// volumeMounts set where the volumes of template.spec.volumes are mounted in the container.
 	// +optional
 	// +listType=map
 	// +listMapKey=mountPath
@@ -181,21 +181,20 @@ type CronTabSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=10,displayName="Requests and limits",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources corev1.ResourceRequirements `json:"resources,omitzero"`
 
-	// template is laid over the pods that are made: the part of a pod template that a run may need, with
-	// the field names of one.
+	// template configures the pods beyond their container, with the field names of a pod template.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=11,displayName="Pod template",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Template PodTemplate `json:"template,omitzero"`
 
-	// concurrencyPolicy decides about a slot that comes while an earlier run is in progress:
-	// Forbid (default) skips it, Allow starts it beside the others, Replace stops the earlier run and
-	// starts the new one when its pods are gone, Queue starts it when the earlier ones have ended.
+	// concurrencyPolicy is what happens to a slot that arrives while an earlier run is in progress: Forbid
+	// (default) skips it, Allow starts it beside the others, Replace stops the earlier run and starts the new
+	// one when its pods are gone, Queue starts it when the earlier ones have ended.
 	// +optional
 	// +kubebuilder:default=Forbid
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=13,displayName="When an earlier run is in progress",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Forbid","urn:alm:descriptor:com.tectonic.ui:select:Allow","urn:alm:descriptor:com.tectonic.ui:select:Replace","urn:alm:descriptor:com.tectonic.ui:select:Queue"}
 	ConcurrencyPolicy ConcurrencyPolicy `json:"concurrencyPolicy,omitempty"`
 
-	// queueLimit is how many slots Queue lets wait; further ones are skipped. 1 to 100, default 10.
+	// queueLimit is the most slots that wait with Queue; further ones are skipped. 1 to 100, default 10.
 	// +optional
 	// +kubebuilder:default=10
 	// +kubebuilder:validation:Minimum=1
@@ -203,15 +202,15 @@ type CronTabSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=14,displayName="Longest queue",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	QueueLimit int32 `json:"queueLimit,omitempty"`
 
-	// missedRuns says which slots are still run that passed while their runs could not be started, for
-	// instance because the operator was away.
+	// missedRuns configures what happens to slots that passed while their runs could not be started, for
+	// instance because the operator was down.
 	// +optional
 	// +kubebuilder:default={}
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=15,displayName="Missed runs",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	MissedRuns MissedRuns `json:"missedRuns,omitzero"`
 
-	// startingDeadline is how late a run may start, for instance 10m. What is later, also in the queue,
-	// is missed. 10s to 8760h. Default: no limit.
+	// startingDeadline is how late a run may start, for instance 10m. A slot that is later, also one in the
+	// queue, is missed. 10s to 8760h. Default: no limit.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Type=string
@@ -220,7 +219,7 @@ type CronTabSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=16,displayName="Latest start after its time",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	StartingDeadline *metav1.Duration `json:"startingDeadline,omitempty"`
 
-	// activeDeadline is how long a run may take, for instance 2h; it has failed then and is stopped. 1s
+	// activeDeadline is how long a run may take, for instance 2h; after that it is stopped and has failed. 1s
 	// to 8760h. Default: no limit.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
@@ -238,8 +237,8 @@ type CronTabSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=18,displayName="Pods that may fail",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	BackoffLimit *int32 `json:"backoffLimit,omitempty"`
 
-	// suspend stops new runs from being started by the schedule; those in progress are left alone, and runs
-	// by hand are possible. Slots that pass meanwhile are not made up for. Default false.
+	// suspend stops the schedule from starting runs; runs in progress continue, and runs by hand are possible.
+	// Slots that pass meanwhile are not made up for. Default false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=12,displayName="Suspended",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Suspend bool `json:"suspend,omitempty"`
@@ -260,8 +259,8 @@ type CronTabSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=20,displayName="Not after",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	NotAfter *metav1.Time `json:"notAfter,omitempty"`
 
-	// jitter delays every run by a time below it, in whole seconds, that is chosen once for each CronTab, so
-	// that many of them do not start at the same second. 1s to 24h. Default: no delay.
+	// jitter delays every run by less than this, in whole seconds. The delay is chosen once for each CronTab,
+	// so that many of them do not start at the same second. 1s to 24h. Default: no delay.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Type=string
@@ -270,14 +269,14 @@ type CronTabSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=21,displayName="Largest delay",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Jitter *metav1.Duration `json:"jitter,omitempty"`
 
-	// history is how many ended runs are kept, with their pods and logs.
+	// history configures how many ended runs are kept, with their pods and logs.
 	// +optional
 	// +kubebuilder:default={}
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=22,displayName="Ended runs to keep",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	History History `json:"history,omitzero"`
 
-	// deletionPolicy decides about runs that are in progress when this object is deleted: Stop
-	// (default) stops them, Await lets them end first. It may be changed while the object waits.
+	// deletionPolicy is what happens to runs in progress when this object is deleted: Stop (default) stops
+	// them, Await lets them end first. It may be changed while the object waits.
 	// +optional
 	// +kubebuilder:default=Stop
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=23,displayName="Runs on deletion",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Stop","urn:alm:descriptor:com.tectonic.ui:select:Await"}

@@ -8,34 +8,34 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// RestartStrategy says how pods are restarted.
+// RestartStrategy is how pods are restarted.
 // +kubebuilder:validation:Enum=RolloutRestart;Evict;Delete
 type RestartStrategy string
 
 const (
-	// RestartRollout has workloads do their own rolling update; pods of owners that are no Deployment,
-	// StatefulSet or DaemonSet are evicted.
+	// RestartRollout restarts workloads by their own rolling update; pods of owners other than Deployment,
+	// StatefulSet and DaemonSet are evicted.
 	RestartRollout RestartStrategy = "RolloutRestart"
-	// RestartEvict evicts each pod, which heeds PodDisruptionBudgets.
+	// RestartEvict evicts each pod, which respects PodDisruptionBudgets.
 	RestartEvict RestartStrategy = "Evict"
 	// RestartDelete deletes each pod, which does not.
 	RestartDelete RestartStrategy = "Delete"
 )
 
-// RestartPolicy says how, and how often, pods are restarted after a change.
+// RestartPolicy controls how, and how often, pods are restarted after a change.
 type RestartPolicy struct {
-	// strategy is how pods are restarted. RolloutRestart (default) marks the pod template of each
-	// Deployment, StatefulSet and DaemonSet, which then does its own rolling update, and evicts pods
-	// of other controllers; a pod without any controller would not come back and is left alone. Evict
-	// evicts every selected pod, whatever its owner, and waits while a PodDisruptionBudget allows none.
-	// Delete deletes them without asking. Pods of Jobs and static pods are never touched.
+	// strategy is how pods are restarted. RolloutRestart (default) annotates the pod template of each
+	// Deployment, StatefulSet and DaemonSet, which then does its own rolling update, and evicts pods of other
+	// controllers. Pods without a controller are left alone, because nothing would recreate them. Evict evicts
+	// every selected pod, whatever its owner, and waits while a PodDisruptionBudget allows none. Delete deletes
+	// them regardless of budgets. Pods of Jobs and static pods are never touched.
 	// +optional
 	// +kubebuilder:default=RolloutRestart
 	Strategy RestartStrategy `json:"strategy,omitempty"`
 
-	// debounce is how long the content must have been quiet before the restart: ten changes in two
-	// seconds are one restart. Content that never is quiet restarts after ten times as long. Default 2s;
-	// 0s restarts at once. At most 1h.
+	// debounce is how long the content must be unchanged before the restart: ten changes in two seconds are one
+	// restart. Content that keeps changing restarts after ten times as long. Default 2s; 0s restarts at once.
+	// At most 1h.
 	// +optional
 	// +kubebuilder:default="2s"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('1h')",message="must be from 0s to 1h"
@@ -47,30 +47,30 @@ type RestartPolicy struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('24h')",message="must be from 0s to 24h"
 	MinInterval *metav1.Duration `json:"minInterval,omitempty"`
 
-	// maxPerHour is the most restarts in any sixty minutes, a breaker for loops such as an application
-	// that writes the configuration it is restarted for. Beyond it the next restart waits until the
-	// hour allows it, with the reason Suspended. Default 12, from 1 to 60.
+	// maxPerHour is the most restarts in any sixty minutes. It stops loops, such as an application that writes
+	// the configuration it is restarted for. Beyond it the next restart waits until the hour allows it, with
+	// the reason Suspended. Default 12, from 1 to 60.
 	// +optional
 	// +kubebuilder:default=12
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=60
 	MaxPerHour int32 `json:"maxPerHour,omitempty"`
 
-	// windows are the times in which restarts may happen. A change outside of them waits for the next
-	// one. Left out, any time is right.
+	// windows are the times in which restarts may happen. A change outside of them waits for the next window.
+	// Default: any time.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Windows []RestartWindow `json:"windows,omitempty"`
 
-	// maxConcurrent is how many workloads may be rolling at once; the next one begins when one of them
-	// is ready again. Of pods that are evicted or deleted it is how many may be unavailable at once; one that is
-	// not ready goes first. Default 0: all at once.
+	// maxConcurrent is how many workloads may be rolling at once; the next one begins when one of them is ready
+	// again. For pods that are evicted or deleted it is how many may be unavailable at once; pods that are not
+	// ready go first. Default 0: no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxConcurrent int32 `json:"maxConcurrent,omitempty"`
 
-	// dryRun only tells what would be restarted, in events and status.history. Default false.
+	// dryRun only reports what would be restarted, in events and status.history. Default false.
 	// +optional
 	DryRun bool `json:"dryRun,omitempty"`
 }
@@ -98,43 +98,43 @@ type RestartWindow struct {
 	TimeZone string `json:"timeZone,omitempty"`
 }
 
-// RestartOutcome is what has become of a restart.
+// RestartOutcome is the state of a restart.
 // +kubebuilder:validation:Enum=Restarting;Restarted;Refused;NothingToRestart;DryRun;Cancelled
 type RestartOutcome string
 
 const (
-	// OutcomeRestarting means that some workloads still wait for their turn.
+	// OutcomeRestarting means that some workloads are still waiting for their turn.
 	OutcomeRestarting RestartOutcome = "Restarting"
-	// OutcomeRestarted means that every workload was told to restart.
+	// OutcomeRestarted means that every workload was restarted.
 	OutcomeRestarted RestartOutcome = "Restarted"
 	// OutcomeRefused means that at least one workload could not be restarted; it is tried again.
 	OutcomeRefused RestartOutcome = "Refused"
 	// OutcomeNothing means that nothing is selected.
 	OutcomeNothing RestartOutcome = "NothingToRestart"
-	// OutcomeDryRun means that it was only reported.
+	// OutcomeDryRun means that the restart was only reported.
 	OutcomeDryRun RestartOutcome = "DryRun"
-	// OutcomeCancelled means that newer content came before all was restarted.
+	// OutcomeCancelled means that newer content superseded the restart before all workloads were restarted.
 	OutcomeCancelled RestartOutcome = "Cancelled"
 )
 
-// RestartStatus is all that is known about restarts. It is the memory of the operator: what is not
-// here is forgotten when the operator restarts.
+// RestartStatus is the recorded state of restarts. The operator keeps no other: what is not in it is lost when
+// the operator restarts.
 type RestartStatus struct {
-	// observed is the content that all selected pods are known to run with: of each source a keyed hash,
-	// never the content. A source that a restart is in progress for is not in it.
+	// observed is the content that all selected pods are known to run with: a keyed hash for each source, never
+	// the content. A source with a restart in progress is not in it.
 	// +optional
 	// +listType=atomic
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=6,displayName="Observed content, as hashes",xDescriptors={"urn:alm:descriptor:text"}
 	Observed []ObservedSource `json:"observed,omitempty"`
 
-	// keyID identifies the key that the hashes were made with. With another key they say nothing: the
-	// content then becomes the baseline, without a restart.
+	// keyID identifies the key of the hashes. Hashes of another key cannot be compared: the content then
+	// becomes the baseline, without a restart.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=9,displayName="Key of the hashes",xDescriptors={"urn:alm:descriptor:text"}
 	KeyID string `json:"keyID,omitempty"`
 
-	// number is the last number that was given to a restart. Each restart that is planned gets the next
-	// one, also when its content changes again before it starts.
+	// number is the highest number that was given to a restart. Each planned restart gets the next one, also
+	// when its content changes again before it starts.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=12,displayName="Number of the last restart",xDescriptors={"urn:alm:descriptor:text"}
 	Number int64 `json:"number,omitempty"`
@@ -149,19 +149,19 @@ type RestartStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=2,displayName="Last restart",xDescriptors={"urn:alm:descriptor:text"}
 	LastRestart *metav1.Time `json:"lastRestart,omitempty"`
 
-	// restarts is how many restarts there were.
+	// restarts is the number of restarts so far.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=1,displayName="Restarts",xDescriptors={"urn:alm:descriptor:text"}
 	Restarts int64 `json:"restarts,omitempty"`
 
-	// recent are the beginnings of the restarts of the last hour, which maxPerHour counts.
+	// recent are the start times of the restarts of the last hour, which maxPerHour counts.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=60
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=7,displayName="Restarts of the last hour",xDescriptors={"urn:alm:descriptor:text"}
 	Recent []metav1.Time `json:"recent,omitempty"`
 
-	// mark is the value of the annotation on the pod templates that the last restart has set.
+	// mark is the restart mark of the last restart: the value of the annotation on pod templates.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=8,displayName="Mark of the last restart",xDescriptors={"urn:alm:descriptor:text"}
 	Mark string `json:"mark,omitempty"`
@@ -180,85 +180,86 @@ type RestartStatus struct {
 	History []RestartRecord `json:"history,omitempty"`
 }
 
-// ObservedSource is what was last seen of one source.
+// ObservedSource is the last observed content of one source.
 type ObservedSource struct {
 	// source names the source, for instance ConfigMap/webapp-config.
 	// +required
 	Source string `json:"source"`
-	// hash is a keyed hash of the content that counts.
+	// hash is a keyed hash of the watched content.
 	// +required
 	Hash string `json:"hash"`
-	// keys are keyed hashes of the single keys, which tell what changed. They are left out when the
-	// source has very many.
+	// keys are keyed hashes of the single keys, which show what changed. They are omitted when the source has
+	// very many.
 	// +optional
 	Keys map[string]string `json:"keys,omitempty"`
 	// since is when this content was first seen.
 	// +optional
 	Since metav1.Time `json:"since,omitempty"`
-	// version is the resourceVersion of the source in which this content was seen: a source that still has
-	// it need not be read again.
+	// version is the resourceVersion of the source in which this content was seen. A source that still has it
+	// need not be read again.
 	// +optional
 	Version string `json:"version,omitempty"`
-	// written identifies the last writes of the content, by what metadata.managedFields says of it. While the
-	// last restart is recent, it tells that content changed and changed back while the operator was away.
+	// written identifies the last writes of the content, as metadata.managedFields records them. While the last
+	// restart is recent, it shows that content changed and changed back while the operator was down.
 	// +optional
 	Written string `json:"written,omitempty"`
 }
 
 // PendingRestart is a restart that is due or in progress.
 type PendingRestart struct {
-	// number is the number of the restart. No two restarts of an object have the same.
+	// number is the number of the restart. It is unique within an object.
 	// +optional
 	Number int64 `json:"number,omitempty"`
-	// mark is the value of the annotation that the restart sets on pod templates: the number, and a keyed
-	// hash of the object's UID, the number and the target. A workload that carries it has been reached by
-	// this very restart.
+	// mark is the restart mark: the value of the annotation that the restart sets on pod templates. It consists
+	// of the number and a keyed hash of the object's UID, the number and the target. A workload that carries it
+	// has been reached by this very restart.
 	// +required
 	Mark string `json:"mark"`
-	// target is the content that the restart is for: of each source that changed a keyed hash.
+	// target is the content that the restart is for: a keyed hash of each source that changed.
 	// +optional
 	// +listType=atomic
 	Target []ObservedSource `json:"target,omitempty"`
-	// since is when the first change was seen that this restart is for.
+	// since is when the first change of this restart was seen.
 	// +required
 	Since metav1.MicroTime `json:"since"`
-	// changed is when the last of them was seen, from which the debounce counts.
+	// changed is when its last change was seen, from which the debounce counts.
 	// +required
 	Changed metav1.MicroTime `json:"changed"`
-	// sources are what changed, for instance "ConfigMap/webapp-config: LOG_LEVEL".
+	// sources are the changes, for instance "ConfigMap/webapp-config: LOG_LEVEL".
 	// +optional
 	// +listType=atomic
 	Sources []string `json:"sources,omitempty"`
-	// reason is why it has not happened yet: Debounce, MinInterval, OutsideWindow, Suspended,
-	// MaxConcurrent, RolloutUnfinished, Evicting, Refused.
+	// reason is why the restart waits: Debounce, MinInterval, OutsideWindow, Suspended, MaxConcurrent,
+	// RolloutUnfinished, Evicting, Refused.
 	// +optional
 	Reason string `json:"reason,omitempty"`
-	// notBefore is the earliest time of the next attempt; absent when that depends on something else than
-	// time.
+	// notBefore is the earliest time of the next attempt; absent when that does not depend on time alone.
 	// +optional
 	NotBefore *metav1.Time `json:"notBefore,omitempty"`
-	// started is true once the restart has begun. It is written before the first workload is patched or
-	// pod evicted: from then on newer content is the next restart, and none is taken back.
+	// started is true once the restart has begun: from then on newer content is the next restart, and none is
+	// taken back. It is written before the first pod is evicted and, unless templates are recorded, whose
+	// generations tell the same, before the first workload is patched.
 	// +optional
 	Started bool `json:"started,omitempty"`
 	// templates identify the selected workloads' pod templates, read after the content had changed. A
 	// workload whose template differs from that later has rolled since, and runs with this content already.
-	// They are recorded while the restart waits.
+	// They are recorded while the restart waits. Another object's that has seen the same content of the same
+	// source earlier hold, too.
 	// +optional
 	// +listType=atomic
 	Templates []WorkloadTemplate `json:"templates,omitempty"`
-	// pods are the pods that are still to be evicted or deleted, by UID. They are written down before
-	// the first one goes, so that their successors are never taken for them.
+	// pods are the UIDs of the pods that are still to be evicted or deleted. They are recorded before the first
+	// one is removed, so that their successors are not restarted, too.
 	// +optional
 	// +listType=atomic
 	Pods []types.UID `json:"pods,omitempty"`
-	// podCount is how many pods there were to evict or delete.
+	// podCount is the number of pods that the restart evicts or deletes.
 	// +optional
 	PodCount int32 `json:"podCount,omitempty"`
 	// podsListed is true once pods is complete.
 	// +optional
 	PodsListed bool `json:"podsListed,omitempty"`
-	// attempts is how often in a row no PodDisruptionBudget allowed an eviction.
+	// attempts is how many evictions in a row were blocked by PodDisruptionBudgets.
 	// +optional
 	Attempts int32 `json:"attempts,omitempty"`
 	// replaces was written by version 0.1.0 only.
@@ -274,7 +275,7 @@ type WorkloadTemplate struct {
 	// generation is the workload's metadata.generation.
 	// +optional
 	Generation int64 `json:"generation,omitempty"`
-	// template is a fingerprint of its pod template.
+	// template is a fingerprint of the pod template.
 	// +optional
 	Template string `json:"template,omitempty"`
 }
@@ -287,7 +288,7 @@ type RestartedWorkload struct {
 	// name is its name.
 	// +required
 	Name string `json:"name"`
-	// uid tells it from a later one of the same name.
+	// uid distinguishes it from a later workload of the same name.
 	// +required
 	UID types.UID `json:"uid"`
 	// number is the number of the restart that reached it.
@@ -298,7 +299,7 @@ type RestartedWorkload struct {
 	Generation int64 `json:"generation,omitempty"`
 }
 
-// RestartRecord is one restart of the past.
+// RestartRecord is one past restart.
 type RestartRecord struct {
 	// time is when it began.
 	// +required
@@ -309,10 +310,10 @@ type RestartRecord struct {
 	// reason is why the restart happened: ContentChanged, ValueChanged.
 	// +required
 	Reason string `json:"reason"`
-	// outcome is what has become of it.
+	// outcome is its outcome.
 	// +required
 	Outcome RestartOutcome `json:"outcome"`
-	// message says how many workloads and pods it reached.
+	// message is how many workloads and pods it reached.
 	// +optional
 	Message string `json:"message,omitempty"`
 }

@@ -10,15 +10,15 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // Status is the part of the status that every kind of the operator has.
 type Status struct {
-	// observedGeneration is the metadata.generation that the operator has last acted on. While it is
-	// smaller than metadata.generation, the rest of the status speaks of an older spec; it is -1 until
-	// the operator has seen the object, so that tools do not take a new object for a ready one.
+	// observedGeneration is the metadata.generation that this status describes. While it is smaller than
+	// metadata.generation, the rest of the status is about an older spec. It is -1 until the operator has seen
+	// the object, so that tools do not consider a new object ready.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=98,displayName="Observed generation",xDescriptors={"urn:alm:descriptor:text"}
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions tell how far the object has come, one for each step, in the order of the steps, and
-	// the summary Ready. A condition that a run did not reach is Unknown with the reason NotReached.
+	// conditions are the state of the object, one for each step, in the order of the steps, and the summary
+	// Ready. A condition that has not been reached is Unknown with the reason NotReached.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -28,7 +28,7 @@ type Status struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type"`
 }
 
-// TierName names a deployment tier: how critical a namespace or an application is.
+// TierName names a deployment tier, which sets how critical a namespace or an application is.
 // +kubebuilder:validation:Enum=dev;stg;prod
 type TierName string
 

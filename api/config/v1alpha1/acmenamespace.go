@@ -17,53 +17,51 @@ import (
 
 // AcmeNamespaceConfig configures the kind AcmeNamespace.
 type AcmeNamespaceConfig struct {
-	// MaxConcurrentReconciles is how many AcmeNamespaces are worked on at the same time. 1 to 100.
-	// Default 10.
+	// MaxConcurrentReconciles is how many AcmeNamespaces are reconciled at the same time. 1 to 100. Default 10.
 	// +optional
 	MaxConcurrentReconciles *int32 `json:"maxConcurrentReconciles,omitempty"`
 
-	// ProtectedNames are names of namespaces that nobody gets through an AcmeNamespace, besides those
-	// that are always protected (default, kube-*, openshift-*, olm, operators and the operator's own
-	// namespace). An entry is a name, or the beginning of names followed by `*`. A list replaces the
-	// default, which is `kube`, `openshift`, `argocd`, `cert-manager`, `flux-system`,
-	// `gatekeeper-system`, `ingress-nginx`, `istio-system`, `kyverno` and `monitoring`.
+	// ProtectedNames are names of namespaces that no AcmeNamespace may have, besides those that are always
+	// protected (default, kube-*, openshift-*, olm, operators and the operator's own namespace). An entry is a
+	// name, or the beginning of names followed by `*`. A list replaces the default, which is `kube`,
+	// `openshift`, `argocd`, `cert-manager`, `flux-system`, `gatekeeper-system`, `ingress-nginx`,
+	// `istio-system`, `kyverno` and `monitoring`.
 	// +optional
 	ProtectedNames []string `json:"protectedNames,omitempty"`
 
-	// ReservedLabels are keys of labels that spec.labels of an AcmeNamespace must not have, because
-	// other software of the cluster gives rights by them or leaves a namespace unguarded. They come
-	// besides those that are always reserved (those of kubernetes.io, k8s.io and acme.com, and admin).
-	// An entry with a `/` is a key, such as `admission.gatekeeper.sh/ignore`; one without is a domain,
-	// which stands for all keys of that domain and of those below it, or a key without a domain. A
-	// list replaces the default, which is `openshift.io`, `gatekeeper.sh`, `argoproj.io`, `fluxcd.io`,
-	// `kyverno.io`, `cattle.io`, `x-k8s.io`, `clastix.io`, `operatorframework.io`, `cilium.io`,
-	// `projectcalico.org`, `cert-manager.io`, those of meshes (`istio-injection`, `istio.io`,
-	// `linkerd.io`, `kuma.io`, `hashicorp.com`, `openservicemesh.io`, `k8s.aws`), and those by which
-	// signatures and policies are switched on and off (`sigstore.dev`, `openpolicyagent.org`,
-	// `securesystemsengineering.connaisseur`).
+	// ReservedLabels are keys of labels that spec.labels of an AcmeNamespace must not have, because other
+	// software in the cluster grants rights by them or exempts namespaces from checks. They are added to those
+	// that are always reserved (those of kubernetes.io, k8s.io and acme.com, and admin). An entry with a `/` is
+	// a key, such as `admission.gatekeeper.sh/ignore`; one without is a domain, which stands for all keys of
+	// that domain and its subdomains, or a key without a domain. A list replaces the default, which is
+	// `openshift.io`, `gatekeeper.sh`, `argoproj.io`, `fluxcd.io`, `kyverno.io`, `cattle.io`, `x-k8s.io`,
+	// `clastix.io`, `operatorframework.io`, `cilium.io`, `projectcalico.org`, `cert-manager.io`, those of
+	// meshes (`istio-injection`, `istio.io`, `linkerd.io`, `kuma.io`, `hashicorp.com`, `openservicemesh.io`,
+	// `k8s.aws`), and those that switch the verification of signatures and policies on and off (`sigstore.dev`,
+	// `openpolicyagent.org`, `securesystemsengineering.connaisseur`).
 	// +optional
 	ReservedLabels []string `json:"reservedLabels,omitempty"`
 
-	// DNS says where the cluster's DNS is. With the isolation IngressAndEgress the pods of a namespace
-	// reach it, and port 53 nowhere else.
+	// DNS is where the cluster's DNS is. With the isolation IngressAndEgress the pods of a namespace reach it,
+	// and port 53 nowhere else.
 	// +optional
 	DNS DNSConfig `json:"dns,omitzero"`
 
-	// PolicyInterval is how often the operator looks whether the guardrail policy is in force; the
-	// condition Protected and a metric show it. More than 0. Default 30s.
+	// PolicyInterval is how often the operator checks that the guardrail policy is in force; the condition
+	// Protected and a metric show the result. More than 0. Default 30s.
 	// +optional
 	PolicyInterval *Duration `json:"policyInterval,omitempty"`
 
-	// Identity says who knows whether the administrator of an AcmeNamespace exists.
+	// Identity configures the identity provider that verifies the administrator of an AcmeNamespace.
 	// +optional
 	Identity IdentityConfig `json:"identity,omitzero"`
 
-	// Billing says where the release of a namespace is reported.
+	// Billing configures where the release of a namespace is reported.
 	// +optional
 	Billing BillingConfig `json:"billing,omitzero"`
 }
 
-// DNSConfig says where the cluster's DNS is.
+// DNSConfig is where the cluster's DNS is.
 type DNSConfig struct {
 	// Pods are the pods that serve DNS. A list replaces the default: those with the label
 	// `k8s-app: kube-dns` in kube-system at port 53, and those of OpenShift, in openshift-dns at port
@@ -71,10 +69,9 @@ type DNSConfig struct {
 	// +optional
 	Pods []DNSPods `json:"pods,omitempty"`
 
-	// CIDRs are address ranges that serve DNS at port 53, such as the address of NodeLocal DNSCache or,
-	// where the network plugin judges before a Service's address is translated, the address of the DNS
-	// Service. A list replaces the default, `169.254.20.10/32`, which is where NodeLocal DNSCache
-	// usually is.
+	// CIDRs are address ranges that serve DNS at port 53, such as the address of NodeLocal DNSCache or, if the
+	// network plugin applies policies before a Service's address is translated, the address of the DNS Service.
+	// A list replaces the default, `169.254.20.10/32`, the usual address of NodeLocal DNSCache.
 	// +optional
 	CIDRs []string `json:"cidrs,omitempty"`
 }
@@ -83,11 +80,11 @@ type DNSConfig struct {
 type DNSPods struct {
 	// Namespace is the name of their namespace. Required.
 	Namespace string `json:"namespace"`
-	// Labels are labels that they have. Default none: all pods of the namespace.
+	// Labels select the pods. Default none: all pods of the namespace.
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
-	// Port is the port that they listen at, which may differ from the port of their Service. 1 to
-	// 65535. Default 53.
+	// Port is the port that the pods listen on, which may differ from the port of their Service. 1 to 65535.
+	// Default 53.
 	// +optional
 	Port *int32 `json:"port,omitempty"`
 }
@@ -138,7 +135,7 @@ func (a *AcmeNamespaceConfig) validate(path *field.Path) field.ErrorList {
 	return append(errs, a.Billing.validate(path.Child("billing"))...)
 }
 
-// nameBeginning is what may stand before the `*` of a pattern: the beginning of a DNS-1123 label.
+// nameBeginning matches what may precede the `*` of a pattern: the beginning of a DNS-1123 label.
 var nameBeginning = regexp.MustCompile(`^[a-z0-9][-a-z0-9]*$`)
 
 func validateNamePatterns(path *field.Path, patterns []string) field.ErrorList {

@@ -15,32 +15,31 @@ import (
 type Switch string
 
 const (
-	// Enabled is on.
+	// Enabled turns it on.
 	Enabled Switch = "Enabled"
-	// Disabled is off.
+	// Disabled turns it off.
 	Disabled Switch = "Disabled"
 )
 
 // ConfigWatcherConfig configures the kind ConfigWatcher.
 type ConfigWatcherConfig struct {
-	// MaxConcurrentReconciles is how many ConfigWatchers are worked on at the same time. 1 to 100.
-	// Default 30: each of them mostly waits for answers of the API server.
+	// MaxConcurrentReconciles is how many ConfigWatchers are reconciled at the same time. 1 to 100. Default 30:
+	// each of them mostly waits for the API server.
 	// +optional
 	MaxConcurrentReconciles *int32 `json:"maxConcurrentReconciles,omitempty"`
 
-	// RetryMax is the longest time between two tries after errors, such as a workload that refuses the
-	// restart. More than 0. Default 5m.
+	// RetryMax is the longest time between two tries after errors, such as a workload that cannot be restarted.
+	// More than 0. Default 5m.
 	// +optional
 	RetryMax *Duration `json:"retryMax,omitempty"`
 
-	// Annotations says whether ConfigMaps and Secrets with the annotation
-	// `autoreboot.acme.com/podSelector` are treated like a ConfigWatcher that watches them: `Enabled` or
-	// `Disabled`. Default `Enabled`.
+	// Annotations controls whether ConfigMaps and Secrets with the annotation `autoreboot.acme.com/podSelector`
+	// are treated like a ConfigWatcher that watches them: `Enabled` or `Disabled`. Default `Enabled`.
 	// +optional
 	Annotations Switch `json:"annotations,omitempty"`
 }
 
-// defaultWatchers is how many ConfigWatchers are worked on at the same time.
+// defaultWatchers is how many ConfigWatchers are reconciled at the same time.
 const defaultWatchers = 30
 
 func (c *ConfigWatcherConfig) setDefaults() {
@@ -57,26 +56,25 @@ func (c *ConfigWatcherConfig) validate(path *field.Path) field.ErrorList {
 
 // RebootPolicyConfig configures the kind RebootPolicy.
 type RebootPolicyConfig struct {
-	// MaxConcurrentReconciles is how many RebootPolicies are worked on at the same time. 1 to 100.
-	// Default 10.
+	// MaxConcurrentReconciles is how many RebootPolicies are reconciled at the same time. 1 to 100. Default 10.
 	// +optional
 	MaxConcurrentReconciles *int32 `json:"maxConcurrentReconciles,omitempty"`
 
-	// RetryMax is the longest time between two tries after errors, such as a workload that refuses the
-	// restart. More than 0. Default 5m.
+	// RetryMax is the longest time between two tries after errors, such as a workload that cannot be restarted.
+	// More than 0. Default 5m.
 	// +optional
 	RetryMax *Duration `json:"retryMax,omitempty"`
 
-	// AllowedNetworks are networks that RebootPolicies may connect to although they are refused otherwise:
+	// AllowedNetworks are networks that RebootPolicies may connect to although they are denied by default:
 	// loopback, link-local, multicast and metadata addresses, the API server, and DeniedNetworks. In CIDR form,
 	// such as `127.0.0.0/8`; a single address ends in /32 or /128. Default none.
 	// +optional
 	AllowedNetworks []string `json:"allowedNetworks,omitempty"`
 
-	// DeniedNetworks are networks that RebootPolicies may not connect to, beside those that are refused in any
-	// case. With `0.0.0.0/0` and `::/0` only AllowedNetworks can be connected to. In CIDR form. Default none.
-	// Within what is allowed here, a RebootPolicy reaches what the NetworkPolicies of its namespace let all of
-	// its pods reach.
+	// DeniedNetworks are networks that RebootPolicies may not connect to, in addition to those that are always
+	// denied. With `0.0.0.0/0` and `::/0` only AllowedNetworks can be reached. In CIDR form. Default none. The
+	// NetworkPolicies of a RebootPolicy's namespace restrict it further: it reaches only what they let all pods
+	// of the namespace reach.
 	// +optional
 	DeniedNetworks []string `json:"deniedNetworks,omitempty"`
 }
@@ -103,10 +101,10 @@ func networksIn(path *field.Path, texts []string) field.ErrorList {
 	return errs
 }
 
-// Allowed are the allowed networks of a valid configuration.
+// Allowed returns the allowed networks of a valid configuration.
 func (c *RebootPolicyConfig) Allowed() []netip.Prefix { return networks(c.AllowedNetworks) }
 
-// Denied are the denied networks of a valid configuration.
+// Denied returns the denied networks of a valid configuration.
 func (c *RebootPolicyConfig) Denied() []netip.Prefix { return networks(c.DeniedNetworks) }
 
 func networks(texts []string) []netip.Prefix {

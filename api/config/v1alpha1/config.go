@@ -1,17 +1,20 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1alpha1 is the operator's own configuration file: types, defaults and validation. It is a
-// file format in the manner of Kubernetes component configuration, not a custom resource.
+// Package v1alpha1 is the operator's own configuration file: types, defaults and validation. It is a file
+// format like that of Kubernetes components, not a custom resource.
 //
 // A section is one file of this package: its types, its setDefaults and its validate. It joins the
-// configuration by a field in PlatformOperatorConfig and a line in sections.
+// configuration by a field in PlatformOperatorConfig.
 //
 // +kubebuilder:object:generate=true
 // +groupName=config.acme.com
 package v1alpha1
 
 import (
+	"reflect"
+	"strings"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -23,9 +26,8 @@ var GroupVersion = schema.GroupVersion{Group: "config.acme.com", Version: "v1alp
 // Kind is the kind that a configuration file names.
 const Kind = "PlatformOperatorConfig"
 
-// PlatformOperatorConfig is the configuration of the operator. Everything in it is optional; what is
-// left out has the default named at the field. Addresses and ports that the operator listens on are
-// command-line flags and not part of it.
+// PlatformOperatorConfig is the configuration of the operator. All fields are optional and have the defaults
+// that are documented at them. Addresses and ports that the operator listens on are command-line flags.
 type PlatformOperatorConfig struct {
 	// TypeMeta must read `apiVersion: config.acme.com/v1alpha1` and `kind: PlatformOperatorConfig`.
 	metav1.TypeMeta `json:",inline"`
@@ -45,6 +47,7 @@ type PlatformOperatorConfig struct {
 	// RebootPolicy configures the kind RebootPolicy.
 	// +optional
 	RebootPolicy RebootPolicyConfig `json:"rebootPolicy,omitzero"`
+
 	// CronTab configures the kind CronTab.
 	// +optional
 	CronTab CronTabConfig `json:"cronTab,omitzero"`
@@ -56,9 +59,9 @@ type PlatformOperatorConfig struct {
 
 // section is one part of the configuration file.
 type section interface {
-	// setDefaults fills what was left out.
+	// setDefaults sets what was left out.
 	setDefaults()
-	// validate checks a defaulted section; path is where the section stands in the file.
+	// validate checks a section after defaulting; path is its path in the file.
 	validate(path *field.Path) field.ErrorList
 }
 
@@ -68,19 +71,20 @@ type namedSection struct {
 	section
 }
 
-// sections lists every section of c in the order of the file.
+// sections lists every section of c in the order of the file: each field with a name is one.
 func (c *PlatformOperatorConfig) sections() []namedSection {
-	return []namedSection{
-		{"manager", &c.Manager},
-		{"acmeNamespace", &c.AcmeNamespace},
-		{"configWatcher", &c.ConfigWatcher},
-		{"rebootPolicy", &c.RebootPolicy},
-		{"cronTab", &c.CronTab},
-		{"webApp", &c.WebApp},
+	var all []namedSection
+	fields := reflect.ValueOf(c).Elem()
+	for i := range fields.NumField() {
+		name, _, _ := strings.Cut(fields.Type().Field(i).Tag.Get("json"), ",")
+		if name != "" {
+			all = append(all, namedSection{name, fields.Field(i).Addr().Interface().(section)})
+		}
 	}
+	return all
 }
 
-// Default fills what c leaves out, its type included. It changes nothing that is set.
+// Default sets the defaults of fields that are empty in c, including its type.
 func Default(c *PlatformOperatorConfig) {
 	defaultTo(&c.APIVersion, GroupVersion.String())
 	defaultTo(&c.Kind, Kind)
@@ -89,8 +93,8 @@ func Default(c *PlatformOperatorConfig) {
 	}
 }
 
-// Validate returns what is wrong with a defaulted configuration. Each error has the path of the field,
-// says what was found and what would be right, and holds no secret.
+// Validate returns the errors of a configuration after defaulting. Each error has the path of the field, the
+// value that was found and what would be valid, and holds no secret.
 func Validate(c *PlatformOperatorConfig) field.ErrorList {
 	errs := ValidateType(c.TypeMeta)
 	for _, s := range c.sections() {
@@ -99,8 +103,8 @@ func Validate(c *PlatformOperatorConfig) field.ErrorList {
 	return errs
 }
 
-// ValidateType returns an error for apiVersion and for kind unless they name this configuration. A
-// reader asks it before it looks at other fields, for those of another version may differ.
+// ValidateType returns an error for apiVersion and for kind unless they name this configuration. Readers call
+// it before they look at other fields, which may differ in other versions.
 func ValidateType(t metav1.TypeMeta) field.ErrorList {
 	return append(
 		oneOf(field.NewPath("apiVersion"), t.APIVersion, GroupVersion.String()),

@@ -6,6 +6,7 @@ package v1alpha1
 import (
 	"encoding/json"
 	"errors"
+	"reflect"
 	"testing"
 	"time"
 
@@ -64,11 +65,37 @@ func TestDefault(t *testing.T) {
 			IngressControllers: []NamespaceLabels{{"tenancy.acme.com/reaches-tenants": "true"}},
 		},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("defaults of an empty configuration (-want +got):\n%s", diff)
+	// A section that is not in this list has a test of its own.
+	for _, section := range []struct{ want, got any }{
+		{want.TypeMeta, got.TypeMeta},
+		{want.Manager, got.Manager},
+		{want.AcmeNamespace, got.AcmeNamespace},
+		{want.ConfigWatcher, got.ConfigWatcher},
+		{want.RebootPolicy, got.RebootPolicy},
+		{want.CronTab, got.CronTab},
+	} {
+		if diff := cmp.Diff(section.want, section.got); diff != "" {
+			t.Errorf("defaults of an empty configuration (-want +got):\n%s", diff)
+		}
 	}
 	if errs := Validate(got); len(errs) > 0 {
 		t.Errorf("the defaults are invalid: %v", errs)
+	}
+}
+
+// TestSections expects each field to be a section, so that none is left without defaults or unchecked.
+func TestSections(t *testing.T) {
+	c := &PlatformOperatorConfig{}
+	var names []string
+	for _, s := range c.sections() {
+		names = append(names, s.name)
+	}
+	known := []string{"manager", "acmeNamespace", "configWatcher", "rebootPolicy", "cronTab"} // in the order of the file
+	if diff := cmp.Diff(known, names[:len(known)]); diff != "" {
+		t.Errorf("sections (-want +got):\n%s", diff)
+	}
+	if fields := reflect.TypeFor[PlatformOperatorConfig]().NumField() - 1; len(names) != fields { // but for TypeMeta
+		t.Errorf("of %d fields %d are sections: %v", fields, len(names), names)
 	}
 }
 

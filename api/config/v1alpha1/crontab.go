@@ -11,8 +11,8 @@ import (
 
 // CronTabConfig configures the kind CronTab.
 type CronTabConfig struct {
-	// MaxConcurrentReconciles is how many CronTabs are worked on at the same time: so many runs can be
-	// started at once. 1 to 100. Default 20.
+	// MaxConcurrentReconciles is how many CronTabs are reconciled at the same time, and thus how many runs can
+	// be started at once. 1 to 100. Default 20.
 	// +optional
 	MaxConcurrentReconciles *int32 `json:"maxConcurrentReconciles,omitempty"`
 
@@ -21,7 +21,7 @@ type CronTabConfig struct {
 	RetryMax *Duration `json:"retryMax,omitempty"`
 }
 
-// defaultStarts is how many CronTabs are worked on at once: schedules like to fire together.
+// defaultStarts is how many CronTabs are reconciled at once: many schedules fire at the same time.
 const defaultStarts = 20
 
 func (c *CronTabConfig) setDefaults() {

@@ -22,36 +22,36 @@ const (
 	IdentityNone IdentityType = "None"
 	// IdentityLDAP searches a directory server, such as Active Directory or OpenLDAP.
 	IdentityLDAP IdentityType = "LDAP"
-	// IdentitySCIM asks a SCIM 2.0 service provider.
+	// IdentitySCIM queries a SCIM 2.0 service provider.
 	IdentitySCIM IdentityType = "SCIM"
 )
 
-// IdentityConfig says who knows whether a user exists, and how long an answer counts.
+// IdentityConfig configures how users are verified, and how long answers are cached.
 type IdentityConfig struct {
-	// Type chooses the provider: `None`, `LDAP` or `SCIM`. The block of the same name must be given,
-	// and no other. Default `None`.
+	// Type is the provider: `None`, `LDAP` or `SCIM`. The block of the same name must be set, and no other.
+	// Default `None`.
 	// +optional
 	Type IdentityType `json:"type,omitempty"`
 
-	// Timeout is the time that one question may take. More than 0 and at most 3s, for the webhook asks
-	// and has to answer the API server. Default 3s.
+	// Timeout is the most time that one query may take. More than 0 and at most 3s, because the webhook has to
+	// answer the API server in time. Default 3s.
 	// +optional
 	Timeout *Duration `json:"timeout,omitempty"`
 
-	// UsernamePrefix is what the cluster's authentication puts before the usernames of this provider,
-	// such as `oidc:`. It is cut off before the provider is asked. Default empty.
+	// UsernamePrefix is what the cluster's authentication prepends to the usernames of this provider, such as
+	// `oidc:`. It is removed before the provider is queried. Default empty.
 	// +optional
 	UsernamePrefix string `json:"usernamePrefix,omitempty"`
 
-	// KnownFor is how long the answer that a user exists counts. More than 0. Default 10m.
+	// KnownFor is how long the answer that a user exists is cached. More than 0. Default 10m.
 	// +optional
 	KnownFor *Duration `json:"knownFor,omitempty"`
 
-	// UnknownFor is how long the answer that a user does not exist counts. More than 0. Default 30s.
+	// UnknownFor is how long the answer that a user does not exist is cached. More than 0. Default 30s.
 	// +optional
 	UnknownFor *Duration `json:"unknownFor,omitempty"`
 
-	// CacheSize is how many answers are kept in memory. 1 to 1000000. Default 10000.
+	// CacheSize is how many answers are cached. 1 to 1000000. Default 10000.
 	// +optional
 	CacheSize *int32 `json:"cacheSize,omitempty"`
 
@@ -64,64 +64,64 @@ type IdentityConfig struct {
 	SCIM *SCIMConfig `json:"scim,omitempty"`
 }
 
-// LDAPConfig says how to find a user in a directory server.
+// LDAPConfig configures how a user is found in a directory server.
 type LDAPConfig struct {
 	// URL is `ldaps://host[:port]` or `ldap://host[:port]`; the port defaults to 636 and 389. An
 	// `ldap` address needs StartTLS or AllowPlaintext. Required.
 	URL string `json:"url"`
 
-	// StartTLS turns an `ldap` connection into an encrypted one before anything is sent. Default false.
+	// StartTLS upgrades an `ldap` connection to TLS before anything is sent. Default false.
 	// +optional
 	StartTLS bool `json:"startTLS,omitempty"`
 
-	// AllowPlaintext accepts that usernames and the bind password cross the network unencrypted. Only
-	// with an `ldap` address and without StartTLS. Default false.
+	// AllowPlaintext allows usernames and the bind password to cross the network unencrypted. Only with an
+	// `ldap` address and without StartTLS. Default false.
 	// +optional
 	AllowPlaintext bool `json:"allowPlaintext,omitempty"`
 
 	// BaseDN is the entry below which users are searched, such as `OU=people,DC=acme,DC=com`. Required.
 	BaseDN string `json:"baseDN"`
 
-	// UserFilter is the LDAP filter (RFC 4515) that finds one user. `{username}`, which must occur, is
-	// replaced by the escaped username. An attribute that it compares must have exactly the username as
-	// its value, in upper and lower case as well, as RBAC has it. Default
+	// UserFilter is the LDAP filter (RFC 4515) that finds one user. It must contain `{username}`, which is
+	// replaced by the escaped username. An attribute that it compares must equal the username exactly,
+	// including upper and lower case, as RBAC requires. Default
 	// `(|(sAMAccountName={username})(userPrincipalName={username})(uid={username})(mail={username}))`.
 	// +optional
 	UserFilter string `json:"userFilter,omitempty"`
 
-	// ObjectFilter is the LDAP filter (RFC 4515) that the entry of every user passes, so that groups,
-	// folders and aliases are none. Add `(!(objectClass=computer))` for Active Directory. Default
+	// ObjectFilter is the LDAP filter (RFC 4515) that the entry of every user matches. It excludes groups,
+	// folders and aliases. Add `(!(objectClass=computer))` for Active Directory. Default
 	// `(|(objectClass=person)(objectClass=account)(objectClass=posixAccount))`.
 	// +optional
 	ObjectFilter string `json:"objectFilter,omitempty"`
 
-	// CredentialsSecret is a Secret with the keys `username` (the DN, or what else the server takes) and
-	// `password` to bind with. Default: bind anonymously.
+	// CredentialsSecret is a Secret with the keys `username` (the DN, or another name that the server accepts)
+	// and `password` to bind with. Default: bind anonymously.
 	// +optional
 	CredentialsSecret *SecretReference `json:"credentialsSecret,omitempty"`
 
-	// CAConfigMap holds the PEM certificates that the server's certificate is verified with. Default:
-	// the public ones, as the operator's container, or else the operator itself, has them.
+	// CAConfigMap holds the PEM certificates that verify the server's certificate. Default: the public
+	// ones of the operator's container, or else those built into the operator.
 	// +optional
 	CAConfigMap *ConfigMapKeyReference `json:"caConfigMap,omitempty"`
 }
 
-// SCIMConfig says how to ask a SCIM 2.0 service provider for a user.
+// SCIMConfig configures how a user is looked up at a SCIM 2.0 service provider.
 type SCIMConfig struct {
-	// URL is the base address, without `/Users`, such as `https://idp.acme.com/scim/v2`. It must be
-	// https, since a token is sent; http is accepted for a loopback host only. Required.
+	// URL is the base address, without `/Users`, such as `https://idp.acme.com/scim/v2`. It must be https,
+	// because a token is sent; http is accepted for a loopback host only. Required.
 	URL string `json:"url"`
 
-	// Attribute is the SCIM attribute whose value must be exactly the username, in upper and lower case
-	// as well, as RBAC has it. Default `userName`.
+	// Attribute is the SCIM attribute whose value must equal the username exactly, including upper and lower
+	// case, as RBAC requires. Default `userName`.
 	// +optional
 	Attribute string `json:"attribute,omitempty"`
 
 	// TokenSecret holds the bearer token. Required; its key defaults to `token`.
 	TokenSecret *SecretKeyReference `json:"tokenSecret,omitempty"`
 
-	// CAConfigMap holds the PEM certificates that the server's certificate is verified with. Default:
-	// the public ones, as the operator's container, or else the operator itself, has them.
+	// CAConfigMap holds the PEM certificates that verify the server's certificate. Default: the public
+	// ones of the operator's container, or else those built into the operator.
 	// +optional
 	CAConfigMap *ConfigMapKeyReference `json:"caConfigMap,omitempty"`
 }
@@ -131,7 +131,7 @@ const (
 	defaultCacheSize   = 10_000
 	maxCacheSize       = 1_000_000
 
-	// UsernamePlaceholder is what LDAPConfig.UserFilter has in the place of the username.
+	// UsernamePlaceholder is the placeholder for the username in LDAPConfig.UserFilter.
 	UsernamePlaceholder = "{username}"
 	defaultUserFilter   = "(|(sAMAccountName={username})(userPrincipalName={username})(uid={username})(mail={username}))"
 
@@ -158,7 +158,7 @@ func (i *IdentityConfig) setDefaults() {
 
 func (i *IdentityConfig) validate(path *field.Path) field.ErrorList {
 	errs := atMost(path.Child("timeout"), i.Timeout, maxIdentityTimeout,
-		"for the webhook asks and has to answer the API server")
+		"because the webhook has to answer the API server in time")
 	errs = append(errs, positive(path.Child("knownFor"), i.KnownFor)...)
 	errs = append(errs, positive(path.Child("unknownFor"), i.UnknownFor)...)
 	errs = append(errs, oneTo(path.Child("cacheSize"), *i.CacheSize, maxCacheSize)...)
@@ -167,7 +167,7 @@ func (i *IdentityConfig) validate(path *field.Path) field.ErrorList {
 
 func (i *IdentityConfig) validateProvider(path *field.Path) field.ErrorList {
 	if errs := oneOf(path.Child("type"), i.Type, IdentityNone, IdentityLDAP, IdentitySCIM); errs != nil {
-		return errs // which block should be there is unknown
+		return errs // which block is required is unknown
 	}
 	return append(
 		member(path, i.Type, IdentityLDAP, "ldap", i.LDAP),
@@ -207,10 +207,10 @@ func (l *LDAPConfig) validateEncryption(path *field.Path, u *url.URL) field.Erro
 	encrypted := u.Scheme == "ldaps"
 	var errs field.ErrorList
 	if encrypted && l.StartTLS {
-		errs = append(errs, field.Invalid(path.Child("startTLS"), true, "must be false, for an ldaps connection is encrypted from its start"))
+		errs = append(errs, field.Invalid(path.Child("startTLS"), true, "must be false: an ldaps connection is encrypted from its start"))
 	}
 	if l.AllowPlaintext && (encrypted || l.StartTLS) {
-		errs = append(errs, field.Invalid(path.Child("allowPlaintext"), true, "must be false, for the connection is encrypted"))
+		errs = append(errs, field.Invalid(path.Child("allowPlaintext"), true, "must be false: the connection is encrypted"))
 	}
 	if !encrypted && !l.StartTLS && !l.AllowPlaintext {
 		errs = append(errs, field.Invalid(path.Child("url"), l.URL,
@@ -219,8 +219,8 @@ func (l *LDAPConfig) validateEncryption(path *field.Path, u *url.URL) field.Erro
 	return errs
 }
 
-// validFilter finds the mistakes that can be found without a parser for filters: the adapter
-// compiles the filter and reports the rest.
+// validFilter reports whether a filter looks like one. It finds what can be found without a parser for filters:
+// the adapter compiles the filter and reports the rest.
 func validFilter(filter string) bool {
 	return strings.HasPrefix(filter, "(") && strings.HasSuffix(filter, ")") &&
 		strings.Count(filter, "(") == strings.Count(filter, ")")

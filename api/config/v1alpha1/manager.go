@@ -11,17 +11,17 @@ import (
 
 // ManagerConfig is what all kinds share.
 type ManagerConfig struct {
-	// LeaderElection decides how quickly another replica takes over.
+	// LeaderElection controls how quickly another replica becomes the leader.
 	// +optional
 	LeaderElection LeaderElectionConfig `json:"leaderElection,omitzero"`
 
 	// CacheSyncTimeout is how long the cache of a type may take to fill at the start. After that the operator
-	// reports it, again and again, and is ready without it: the other types are served, and this one as
-	// soon as its cache is filled. More than 0. Default 2m.
+	// reports it repeatedly and becomes ready without it: it serves the other types, and this one as soon as
+	// its cache is filled. More than 0. Default 2m.
 	// +optional
 	CacheSyncTimeout *Duration `json:"cacheSyncTimeout,omitempty"`
 
-	// GracefulShutdownTimeout is how long running reconciles have to end when the operator stops or
+	// GracefulShutdownTimeout is how long reconciles in progress have to end when the operator stops or
 	// restarts. More than 0. Default 30s.
 	// +optional
 	GracefulShutdownTimeout *Duration `json:"gracefulShutdownTimeout,omitempty"`
@@ -31,9 +31,8 @@ type ManagerConfig struct {
 	Client ClientConfig `json:"client,omitzero"`
 }
 
-// LeaderElectionConfig holds the times of leader election. LeaseDuration must be more than
-// RenewDeadline, and RenewDeadline more than 1.2 times RetryPeriod. Whether leader election is on is a
-// command-line flag.
+// LeaderElectionConfig holds the times of leader election. LeaseDuration must be more than RenewDeadline, and
+// RenewDeadline more than 1.2 times RetryPeriod. A command-line flag turns leader election on.
 type LeaderElectionConfig struct {
 	// LeaseDuration is how long a replica that is not the leader waits after the last renewal before
 	// it takes the lease. Whole seconds, at least 1s. Default 15s.
@@ -50,8 +49,8 @@ type LeaderElectionConfig struct {
 	RetryPeriod *Duration `json:"retryPeriod,omitempty"`
 }
 
-// ClientConfig limits requests on the client's side. With both fields 0 there is no such limit and the
-// API server's priority and fairness decides alone.
+// ClientConfig limits requests on the client's side. With both fields 0 there is no such limit, and the API
+// server's priority and fairness alone decides.
 type ClientConfig struct {
 	// QPS is how many requests a second the client may send on average. 0 means no limit; more than 0
 	// needs Burst too. Default 0.
@@ -64,7 +63,7 @@ type ClientConfig struct {
 	Burst int32 `json:"burst,omitempty"`
 }
 
-// retryJitter is client-go's leaderelection.JitterFactor: retries come up to this many periods apart.
+// retryJitter is client-go's leaderelection.JitterFactor: retries are up to this many periods apart.
 const retryJitter = 1.2
 
 func (m *ManagerConfig) setDefaults() {

@@ -36,7 +36,7 @@ type ConfigMapKeyReference struct {
 	Key string `json:"key,omitempty"`
 }
 
-// The methods below accept nil, for references are optional.
+// The methods below accept nil, because references are optional.
 
 func (r *SecretKeyReference) setDefaults() {
 	if r != nil {

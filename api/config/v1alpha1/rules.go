@@ -14,14 +14,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// defaultTo sets what is empty.
+// defaultTo sets an empty value.
 func defaultTo[T ~string](value *T, to T) {
 	if *value == "" {
 		*value = to
 	}
 }
 
-// defaultPointer sets what was left out; an explicit zero stays, for validation to judge.
+// defaultPointer sets what was left out; an explicit zero is kept for validation.
 func defaultPointer[T any](value **T, to T) {
 	if *value == nil {
 		*value = &to
@@ -43,7 +43,7 @@ func positive(path *field.Path, d *Duration) field.ErrorList {
 	return nil
 }
 
-// atMost also wants more than 0. why ends the sentence of the error.
+// atMost requires a duration that is more than 0 and at most a limit. why ends the sentence of the error.
 func atMost(path *field.Path, d *Duration, most time.Duration, why string) field.ErrorList {
 	if errs := positive(path, d); errs != nil {
 		return errs
@@ -77,22 +77,22 @@ type validatable[B any] interface {
 	validate(path *field.Path) field.ErrorList
 }
 
-// member checks one block of a union: it is there if, and only if, its type is chosen.
+// member checks one block of a union: it must be set if, and only if, its type is selected.
 func member[T ~string, B any, P validatable[B]](path *field.Path, chosen, own T, name string, block P) field.ErrorList {
 	switch {
 	case chosen == own && block == nil:
-		return field.ErrorList{field.Required(path.Child(name), fmt.Sprintf("needed when type is %s", own))}
+		return field.ErrorList{field.Required(path.Child(name), fmt.Sprintf("required when type is %s", own))}
 	case chosen == own:
 		return block.validate(path.Child(name))
 	case block != nil:
 		return field.ErrorList{field.Forbidden(path.Child(name),
-			fmt.Sprintf("only with type %s, but type is %s: choose that type or remove the block", own, chosen))}
+			fmt.Sprintf("allowed with type %s only, but type is %s: change the type or remove the block", own, chosen))}
 	}
 	return nil
 }
 
-// parseURL returns the parsed URL, or nil and what is wrong with it. A URL that may carry a secret in a
-// user, password or query is refused without repeating it: secrets belong in a Secret.
+// parseURL returns the parsed URL, or nil and what is wrong with it. The error does not repeat a URL that may
+// carry a secret in a user, password or query: secrets belong in a Secret.
 func parseURL(path *field.Path, text string, schemes ...string) (*url.URL, field.ErrorList) {
 	example := schemes[0] + "://host"
 	if text == "" {
@@ -109,12 +109,12 @@ func parseURL(path *field.Path, text string, schemes ...string) (*url.URL, field
 	return u, nil
 }
 
-// secureURL checks an HTTP address. Where a token is sent, only https keeps it secret; a loopback host
-// is excepted, for what is sent there does not leave the machine.
+// secureURL checks an HTTP address. If a token is sent, it must be https; a loopback host is excepted, because
+// what is sent there does not leave the machine.
 func secureURL(path *field.Path, text string, sendsToken bool) field.ErrorList {
 	u, errs := parseURL(path, text, "https", "http")
 	if u != nil && u.Scheme == "http" && sendsToken && !isLoopback(u.Hostname()) {
-		errs = append(errs, field.Invalid(path, text, "must be https://, for a token is sent (http:// is accepted for a loopback host only)"))
+		errs = append(errs, field.Invalid(path, text, "must be https://, because a token is sent (http:// is accepted for a loopback host only)"))
 	}
 	return errs
 }

@@ -151,7 +151,7 @@ func TestValidateAcmeNamespace(t *testing.T) {
 		{"star in the middle", protected("team-*-x"), refused("team-*-x")},
 		{"star at the beginning", protected("*-system"), refused("*-system")},
 		{"two stars", protected("team**"), refused("team**")},
-		{"star alone would refuse every name", protected("*"), refused("*")},
+		{"star alone would reject every name", protected("*"), refused("*")},
 		{"upper case", protected("Team"), refused("Team")},
 		{"ends with a hyphen", protected("team-"), refused("team-")},
 		{"beginning of no name", protected("-team*"), refused("-team*")},
@@ -191,7 +191,7 @@ func TestValidateIdentity(t *testing.T) {
 	checkRules(t, []rule{
 		{"shorter timeout", identity(func(i *IdentityConfig) { i.Timeout = seconds(1) }), nil},
 		{"timeout above 3s", identity(func(i *IdentityConfig) { i.Timeout = seconds(4) }), []string{
-			`acmeNamespace.identity.timeout: Invalid value: "4s": must be at most 3s, for the webhook asks and has to answer the API server`,
+			`acmeNamespace.identity.timeout: Invalid value: "4s": must be at most 3s, because the webhook has to answer the API server in time`,
 		}},
 		{"negative durations", identity(func(i *IdentityConfig) {
 			i.Timeout, i.KnownFor, i.UnknownFor = seconds(-1), seconds(-2), seconds(-3)
@@ -207,15 +207,15 @@ func TestValidateIdentity(t *testing.T) {
 			i.Type, i.LDAP = "ldap", &LDAPConfig{}
 		}), []string{`acmeNamespace.identity.type: Unsupported value: "ldap": supported values: "None", "LDAP", "SCIM"`}},
 		{"type without its block", identity(func(i *IdentityConfig) { i.Type = IdentitySCIM }), []string{
-			`acmeNamespace.identity.scim: Required value: needed when type is SCIM`,
+			`acmeNamespace.identity.scim: Required value: required when type is SCIM`,
 		}},
 		{"block without its type", identity(func(i *IdentityConfig) { i.LDAP = &LDAPConfig{} }), []string{
-			`acmeNamespace.identity.ldap: Forbidden: only with type LDAP, but type is None: choose that type or remove the block`,
+			`acmeNamespace.identity.ldap: Forbidden: allowed with type LDAP only, but type is None: change the type or remove the block`,
 		}},
 		{"both blocks", identity(func(i *IdentityConfig) {
 			i.Type, i.LDAP, i.SCIM = IdentityLDAP, goodLDAP(), &SCIMConfig{}
 		}), []string{
-			`acmeNamespace.identity.scim: Forbidden: only with type SCIM, but type is LDAP: choose that type or remove the block`,
+			`acmeNamespace.identity.scim: Forbidden: allowed with type SCIM only, but type is LDAP: change the type or remove the block`,
 		}},
 	})
 }
@@ -253,10 +253,10 @@ func TestValidateLDAP(t *testing.T) {
 			path + `url: Invalid value: "ldap://dc.acme.com": must be ldaps://, or startTLS must be true; allowPlaintext: true accepts an unencrypted connection`,
 		}},
 		{"StartTLS over ldaps", address("ldaps://dc.acme.com", true, false), []string{
-			path + `startTLS: Invalid value: true: must be false, for an ldaps connection is encrypted from its start`,
+			path + `startTLS: Invalid value: true: must be false: an ldaps connection is encrypted from its start`,
 		}},
 		{"encrypted and yet plain", address("ldap://dc.acme.com", true, true), []string{
-			path + `allowPlaintext: Invalid value: true: must be false, for the connection is encrypted`,
+			path + `allowPlaintext: Invalid value: true: must be false: the connection is encrypted`,
 		}},
 		{"another scheme", address("https://dc.acme.com", false, false), []string{
 			path + `url: Invalid value: "https://dc.acme.com": must be a URL that begins with ldaps:// or ldap://, such as ldaps://host`,
@@ -304,10 +304,10 @@ func TestValidateSCIM(t *testing.T) {
 		{"http to loopback by IPv6", address("http://[::1]:8080/scim"), nil},
 		{"http to loopback by IPv4", address("http://127.0.0.2"), nil},
 		{"http to elsewhere", address("http://idp.acme.com"), []string{
-			path + `url: Invalid value: "http://idp.acme.com": must be https://, for a token is sent (http:// is accepted for a loopback host only)`,
+			path + `url: Invalid value: "http://idp.acme.com": must be https://, because a token is sent (http:// is accepted for a loopback host only)`,
 		}},
 		{"http to what only looks like loopback", address("http://localhost.acme.com"), []string{
-			path + `url: Invalid value: "http://localhost.acme.com": must be https://, for a token is sent (http:// is accepted for a loopback host only)`,
+			path + `url: Invalid value: "http://localhost.acme.com": must be https://, because a token is sent (http:// is accepted for a loopback host only)`,
 		}},
 		{"a token in the query is not repeated", address("https://idp.acme.com?token=canary"), []string{
 			path + `url: Forbidden: must not contain a user, password, query or fragment`,
@@ -346,14 +346,14 @@ func TestValidateBilling(t *testing.T) {
 		{"http without a token", events(func(*CloudEventsConfig) {}), nil},
 		{"https with a token", events(func(c *CloudEventsConfig) { c.URL, c.TokenSecret = "https://billing.acme.com", token }), nil},
 		{"http with a token", events(func(c *CloudEventsConfig) { c.TokenSecret = token }), []string{
-			path + `cloudEvents.url: Invalid value: "http://broker.eventing.svc/billing": must be https://, for a token is sent (http:// is accepted for a loopback host only)`,
+			path + `cloudEvents.url: Invalid value: "http://broker.eventing.svc/billing": must be https://, because a token is sent (http:// is accepted for a loopback host only)`,
 		}},
 		{"no URL", events(func(c *CloudEventsConfig) { c.URL = "" }), []string{path + `cloudEvents.url: Required value: such as https://host`}},
 		{"source that is no URI reference", events(func(c *CloudEventsConfig) { c.Source = "a b:%zz" }), []string{
 			path + `cloudEvents.source: Invalid value: "a b:%zz": must be a URI reference, such as urn:acme:platform-operator`,
 		}},
 		{"timeout longer than a reconcile bears", events(func(c *CloudEventsConfig) { c.Timeout = seconds(31) }), []string{
-			path + `cloudEvents.timeout: Invalid value: "31s": must be at most 30s, for a whole reconcile has one minute`,
+			path + `cloudEvents.timeout: Invalid value: "31s": must be at most 30s, because a whole reconcile has one minute`,
 		}},
 		{"short retry", billing(func(b *BillingConfig) { b.RetryMax = &Duration{999_000_000} }), []string{
 			path + `retryMax: Invalid value: "999ms": must be at least 1s`,
@@ -362,10 +362,10 @@ func TestValidateBilling(t *testing.T) {
 			path + `type: Unsupported value: "HTTP": supported values: "None", "CloudEvents"`,
 		}},
 		{"type without its block", billing(func(b *BillingConfig) { b.Type = BillingCloudEvents }), []string{
-			path + `cloudEvents: Required value: needed when type is CloudEvents`,
+			path + `cloudEvents: Required value: required when type is CloudEvents`,
 		}},
 		{"block without its type", billing(func(b *BillingConfig) { b.CloudEvents = &CloudEventsConfig{} }), []string{
-			path + `cloudEvents: Forbidden: only with type CloudEvents, but type is None: choose that type or remove the block`,
+			path + `cloudEvents: Forbidden: allowed with type CloudEvents only, but type is None: change the type or remove the block`,
 		}},
 	})
 }

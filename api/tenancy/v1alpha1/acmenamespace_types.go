@@ -11,18 +11,19 @@ import (
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 )
 
-// DeletionPolicy decides about the Namespace when its AcmeNamespace is deleted.
+// DeletionPolicy is what happens to the Namespace when its AcmeNamespace is deleted.
 // +kubebuilder:validation:Enum=Delete;Retain
 type DeletionPolicy string
 
 const (
 	// DeletionDelete deletes the Namespace with everything in it.
 	DeletionDelete DeletionPolicy = "Delete"
-	// DeletionRetain keeps the Namespace and everything in it; only the operator's marks are removed.
+	// DeletionRetain keeps the Namespace and everything in it, and removes the operator's labels and
+	// annotations.
 	DeletionRetain DeletionPolicy = "Retain"
 )
 
-// Phase is a one-word summary of where an AcmeNamespace is in its life.
+// Phase is a one-word summary of the state of an AcmeNamespace.
 // +kubebuilder:validation:Enum=CreationInProgress;Created;Terminating
 type Phase string
 
@@ -35,12 +36,11 @@ const (
 	PhaseTerminating Phase = "Terminating"
 )
 
-// AcmeNamespaceSpec is what a tenant asks for.
+// AcmeNamespaceSpec defines the namespace that is requested.
 type AcmeNamespaceSpec struct {
-	// namespaceName is the name of the Namespace to provide: a DNS-1123 label of at most 63
-	// characters. It cannot be changed. Names that belong to the cluster are refused: default,
-	// kube-*, openshift-*, olm, operators, the operator's own namespace, and those that the
-	// operator's configuration protects.
+	// namespaceName is the name of the Namespace to provide: a DNS-1123 label of at most 63 characters. It
+	// cannot be changed. Names that belong to the cluster are rejected: default, kube-*, openshift-*, olm,
+	// operators, the operator's own namespace, and those that the operator's configuration protects.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -50,10 +50,10 @@ type AcmeNamespaceSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=1,displayName="Namespace",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	NamespaceName string `json:"namespaceName"`
 
-	// adminUsername is the user who administers the namespace, exactly as the API server knows the
-	// user after authentication: 1 to 256 characters, for instance sam, oidc:sam, sam@acme.com or
-	// CN=sam,OU=x. Names that begin with system: are Kubernetes' own; of those only service
-	// accounts (system:serviceaccount:NAMESPACE:NAME) are accepted.
+	// adminUsername is the user who administers the namespace, exactly as the API server knows the user after
+	// authentication: 1 to 256 characters, for instance sam, oidc:sam, sam@acme.com or CN=sam,OU=x. Names that
+	// begin with system: belong to Kubernetes; of those only service accounts
+	// (system:serviceaccount:NAMESPACE:NAME) are accepted.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
@@ -62,9 +62,9 @@ type AcmeNamespaceSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=2,displayName="Admin user",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	AdminUsername string `json:"adminUsername"`
 
-	// adminGroups are groups whose members administer the namespace like the admin user, exactly as
-	// the API server knows them. Groups that begin with system: are refused, but for the service
-	// accounts of one namespace (system:serviceaccounts:NAMESPACE).
+	// adminGroups are groups whose members administer the namespace like the admin user, exactly as the API
+	// server knows them. Groups that begin with system: are rejected, except for the service accounts of one
+	// namespace (system:serviceaccounts:NAMESPACE).
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32
@@ -75,40 +75,39 @@ type AcmeNamespaceSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=3,displayName="Admin groups",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	AdminGroups []string `json:"adminGroups,omitempty"`
 
-	// deploymentTier decides how much the namespace may use and how strong its guardrails are: dev
-	// (default), stg or prod. It may be changed at any time. What a tier means is built in and can be
-	// overridden by a DeploymentTier object of the same name.
+	// deploymentTier sets how much the namespace may use and how strong its guardrails are: dev (default), stg
+	// or prod. It may be changed at any time. The tiers are built in and can be overridden by a DeploymentTier
+	// object of the same name.
 	// +optional
 	// +kubebuilder:default=dev
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=4,displayName="Deployment tier",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:dev","urn:alm:descriptor:com.tectonic.ui:select:stg","urn:alm:descriptor:com.tectonic.ui:select:prod"}
 	DeploymentTier common.TierName `json:"deploymentTier,omitempty"`
 
-	// deletionPolicy decides about the Namespace when this object is deleted: Delete removes
-	// it with everything in it, Retain keeps it. Left out, it follows the tier: Retain for prod, else
-	// Delete; a Namespace that existed before, and was adopted, is retained whatever the tier. Retain,
-	// once status.deletionPolicy shows it, holds until Delete is written here, also after a change of tier.
+	// deletionPolicy is what happens to the Namespace when this object is deleted: Delete removes it with
+	// everything in it, Retain keeps it. Default: Retain for prod and for a Namespace that existed before and
+	// was adopted, else Delete. Retain, once status.deletionPolicy shows it, holds until Delete is set here,
+	// also after a change of tier.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=5,displayName="Deletion policy",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Delete","urn:alm:descriptor:com.tectonic.ui:select:Retain"}
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 
-	// adopt allows the operator to adopt a Namespace that exists already and that no other
-	// AcmeNamespace owns. Default false: an existing Namespace is left alone and this object waits
-	// with the reason NameTaken.
+	// adopt allows the operator to adopt a Namespace that exists already and that no other AcmeNamespace owns.
+	// Default false: an existing Namespace is left alone and this object waits with the reason NameTaken.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=6,displayName="Adopt an existing namespace",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Adopt bool `json:"adopt,omitempty"`
 
-	// quota is laid over the tier's hard limits, resource by resource, in the form of a
-	// ResourceQuota's spec.hard, for instance {"cpu": "8", "requests.storage": "100Gi"}.
+	// quota overrides the tier's hard limits, resource by resource, in the form of a ResourceQuota's spec.hard,
+	// for instance {"cpu": "8", "requests.storage": "100Gi"}.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=7,displayName="Quota",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Quota corev1.ResourceList `json:"quota,omitempty"`
 
-	// labels are put on the Namespace beside those that the operator sets. Keys of Kubernetes
-	// (kubernetes.io, *.kubernetes.io, k8s.io, *.k8s.io), of this operator (*acme.com) and the key
-	// admin are refused, because guardrails depend on them, and so are those that the operator's
-	// configuration reserves because other software of the cluster relies on them.
+	// labels are set on the Namespace in addition to the operator's own. Keys of Kubernetes (kubernetes.io,
+	// *.kubernetes.io, k8s.io, *.k8s.io), of this operator (*acme.com) and the key admin are rejected, because
+	// guardrails depend on them. So are those that the operator's configuration reserves because other software
+	// in the cluster relies on them.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k != 'admin' && !k.matches('^([^/]*[.])?(kubernetes[.]io|k8s[.]io|acme[.]com)/'))",message="keys of *kubernetes.io, *k8s.io and *acme.com and the key admin are reserved: guardrails depend on them; use a prefix of your own"
@@ -132,7 +131,7 @@ type QuotaStatus struct {
 	Used corev1.ResourceList `json:"used,omitempty"`
 }
 
-// AcmeNamespaceStatus is what the operator has made of the request.
+// AcmeNamespaceStatus is the observed state of an AcmeNamespace.
 type AcmeNamespaceStatus struct {
 	common.Status `json:",inline"`
 
@@ -147,8 +146,8 @@ type AcmeNamespaceStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=4,displayName="UID of the namespace",xDescriptors={"urn:alm:descriptor:text"}
 	NamespaceUID types.UID `json:"namespaceUID,omitempty"`
 
-	// deletionPolicy is what would happen to the Namespace if this object were deleted now. Retain is
-	// a record: once shown here, it holds until spec.deletionPolicy says Delete.
+	// deletionPolicy is what would happen to the Namespace if this object were deleted now. Retain is a record:
+	// once shown here, it holds until spec.deletionPolicy is Delete.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=2,displayName="On deletion",xDescriptors={"urn:alm:descriptor:text"}
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
@@ -158,8 +157,8 @@ type AcmeNamespaceStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=3,displayName="Quota",xDescriptors={"urn:alm:descriptor:text"}
 	Quota *QuotaStatus `json:"quota,omitempty"`
 
-	// podSecurity is the Pod Security level that all pods of the namespace were found to meet. They are
-	// not looked at again while that level is enforced. Empty while some violate it.
+	// podSecurity is the Pod Security level that all pods of the namespace were found to meet. They are not
+	// checked again while that level is enforced. Empty while some violate it.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=5,displayName="Pod Security level of all pods",xDescriptors={"urn:alm:descriptor:text"}
 	PodSecurity PodSecurityLevel `json:"podSecurity,omitempty"`
@@ -172,34 +171,34 @@ type AcmeNamespaceStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=5,displayName="Administrators"
 	Administrators []string `json:"administrators,omitempty"`
 
-	// adopted is what the Namespace held when this object adopted it and that guardrails do not cover:
-	// RoleBindings, NetworkPolicies that are open to everybody, quotas and limits, and labels of Pod
-	// Security. It was left alone; review it.
+	// adopted is what the Namespace contained at its adoption that guardrails do not cover: RoleBindings,
+	// NetworkPolicies that are open to everybody, quotas and limits, and labels of Pod Security. It was left
+	// alone; review it.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=6,displayName="Found at adoption"
 	Adopted *Findings `json:"adopted,omitempty"`
 
-	// formerAdministrators is what the last change of administrators found and left alone: the
-	// RoleBindings beside namespace-admin, those that name a former administrator first.
+	// formerAdministrators is what was found at the last change of administrators and left alone: the
+	// RoleBindings other than namespace-admin, those of former administrators first.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=7,displayName="Found when administrators changed"
 	FormerAdministrators *Findings `json:"formerAdministrators,omitempty"`
 }
 
-// Findings is what the operator found at some moment and left alone.
+// Findings is what the operator found and left alone.
 type Findings struct {
-	// count is how many findings there were.
+	// count is the number of findings.
 	// +required
 	Count int32 `json:"count"`
-	// items describes the first ten.
+	// items describes the first ten findings.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10
 	Items []string `json:"items,omitempty"`
 }
 
-// AcmeNamespace asks for a namespace with guardrails: a quota, default limits for containers, a role
-// for its administrator that cannot undo them, a Pod Security level and a network policy.
+// AcmeNamespace requests a namespace with guardrails: a quota, default limits for containers, a role for its
+// administrator that cannot undo them, a Pod Security level and a network policy.
 //
 // Deleting it deletes the Namespace with everything in it, or keeps it (spec.deletionPolicy).
 //
@@ -218,10 +217,10 @@ type AcmeNamespace struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what is asked for.
+	// spec defines the namespace that is requested.
 	// +required
 	Spec AcmeNamespaceSpec `json:"spec"`
-	// status is what the operator has made of it.
+	// status is the observed state.
 	// +optional
 	// +kubebuilder:default={observedGeneration:-1}
 	Status AcmeNamespaceStatus `json:"status,omitempty"`
@@ -230,7 +229,7 @@ type AcmeNamespace struct {
 // CommonStatus is the part of the status that every kind has.
 func (n *AcmeNamespace) CommonStatus() *common.Status { return &n.Status.Status }
 
-// EffectiveDeletionPolicy is the policy that holds now: the one asked for, else a Retain that held
+// EffectiveDeletionPolicy returns the policy in effect: the one in the spec, else a Retain that was recorded
 // before, else the tier's.
 func (n *AcmeNamespace) EffectiveDeletionPolicy() DeletionPolicy {
 	switch {

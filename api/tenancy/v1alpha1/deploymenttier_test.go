@@ -28,8 +28,8 @@ func tier(name string, lines ...string) string {
 
 const (
 	noTier    = "metadata.name must be dev, stg or prod: a DeploymentTier overrides the built-in tier of that name"
-	wildcard  = "wildcards are refused: name the verbs, API groups and resources"
-	escape    = "the verbs bind, escalate and impersonate are refused: they would let the administrator undo the guardrails"
+	wildcard  = "wildcards are rejected: name the verbs, API groups and resources"
+	escape    = "the verbs bind, escalate and impersonate are rejected: they would let the administrator undo the guardrails"
 	guardRail = "namespaces, resourcequotas, limitranges and networkpolicies are guardrails: only get, list and watch may be allowed on them"
 )
 
@@ -40,7 +40,7 @@ func TestTierName(t *testing.T) {
 	for _, name := range []string{"qa", "production", "dev-2"} {
 		got := schematest.Create(t, tier(name))
 		if len(got) != 1 || !strings.HasSuffix(got[0], noTier) {
-			t.Errorf("the name %s is refused with %q", name, got)
+			t.Errorf("the name %s is rejected with %q", name, got)
 		}
 	}
 }
@@ -123,6 +123,10 @@ func TestTierRules(t *testing.T) {
 		{
 			"a range that is none", "network: {isolation: None, toCIDRs: [10.0.0.0/33]}", "spec.network.toCIDRs",
 			"every entry must be an address range such as 10.20.0.0/16",
+		},
+		{
+			"an address within a range", "network: {isolation: None, toCIDRs: [10.0.0.1/8]}", "spec.network.toCIDRs",
+			"every entry must be an address range such as 10.20.0.0/16, without bits beyond the prefix length",
 		},
 		{"17 ranges", "network: {isolation: None, toCIDRs: [" + numbered(17) + "]}", "spec.network.toCIDRs", "must have at most 16 items"},
 	} {

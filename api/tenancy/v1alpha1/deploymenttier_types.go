@@ -20,14 +20,14 @@ const (
 	PodSecurityRestricted PodSecurityLevel = "restricted"
 )
 
-// Isolation says which traffic of a namespace is restricted.
+// Isolation is which traffic of a namespace is restricted.
 // +kubebuilder:validation:Enum=None;Ingress;IngressAndEgress
 type Isolation string
 
 const (
-	// IsolationNone makes no NetworkPolicy.
+	// IsolationNone creates no NetworkPolicy.
 	IsolationNone Isolation = "None"
-	// IsolationIngress restricts who may reach the pods; they may reach anything.
+	// IsolationIngress restricts traffic to the pods; traffic from them is not restricted.
 	IsolationIngress Isolation = "Ingress"
 	// IsolationIngressAndEgress restricts both directions.
 	IsolationIngressAndEgress Isolation = "IngressAndEgress"
@@ -35,63 +35,62 @@ const (
 
 // ContainerLimits are the defaults and bounds that a LimitRange sets for containers.
 type ContainerLimits struct {
-	// default are the limits of a container that states none.
+	// default are the limits of containers that state none.
 	// +optional
 	Default corev1.ResourceList `json:"default,omitempty"`
-	// defaultRequest are the requests of a container that states none.
+	// defaultRequest are the requests of containers that state none.
 	// +optional
 	DefaultRequest corev1.ResourceList `json:"defaultRequest,omitempty"`
-	// max is the most that one container may ask for.
+	// max is the most that one container may request.
 	// +optional
 	Max corev1.ResourceList `json:"max,omitempty"`
 }
 
-// NetworkRules say what may reach the pods of a namespace and what they may reach. Traffic inside
-// the namespace and to the cluster's DNS always passes.
+// NetworkRules define which traffic to and from the pods of a namespace is allowed. Traffic inside the
+// namespace and to the cluster's DNS is always allowed.
 type NetworkRules struct {
-	// isolation says which directions are restricted: None, Ingress or IngressAndEgress.
+	// isolation is which directions are restricted: None, Ingress or IngressAndEgress.
 	// +required
 	Isolation Isolation `json:"isolation"`
-	// fromNamespaces select further namespaces, by their labels, whose pods may reach the pods, for
-	// instance those of the ingress controller. An empty list adds none.
+	// fromNamespaces select further namespaces, by their labels, whose pods may reach the pods, for instance
+	// those of the ingress controller. An empty list adds none.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	FromNamespaces []metav1.LabelSelector `json:"fromNamespaces,omitempty"`
-	// toNamespaces select further namespaces, by their labels, that the pods may reach. It counts
-	// with the isolation IngressAndEgress only.
+	// toNamespaces select further namespaces, by their labels, that the pods may reach. It has an effect with
+	// the isolation IngressAndEgress only.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	ToNamespaces []metav1.LabelSelector `json:"toNamespaces,omitempty"`
-	// toCIDRs are address ranges that the pods may reach, for instance 10.20.0.0/16. It counts with
+	// toCIDRs are address ranges that the pods may reach, for instance 10.20.0.0/16. They have an effect with
 	// the isolation IngressAndEgress only.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=43
-	// +kubebuilder:validation:XValidation:rule="self.all(c, isCIDR(c))",message="every entry must be an address range such as 10.20.0.0/16"
+	// +kubebuilder:validation:XValidation:rule="self.all(c, isCIDR(c) && cidr(c) == cidr(c).masked())",message="every entry must be an address range such as 10.20.0.0/16, without bits beyond the prefix length"
 	ToCIDRs []string `json:"toCIDRs,omitempty"`
 }
 
-// DeploymentTierSpec overrides what a built-in tier says; what is left out stays as built in.
+// DeploymentTierSpec overrides a built-in tier; what is left out keeps its built-in value.
 type DeploymentTierSpec struct {
-	// quota is laid over the built-in hard limits, resource by resource, in the form of a ResourceQuota's
-	// spec.hard, for instance {"cpu": "20", "count/secrets": "500"}. What it does not name stays bounded
-	// as built in.
+	// quota overrides the built-in hard limits, resource by resource, in the form of a ResourceQuota's
+	// spec.hard, for instance {"cpu": "20", "count/secrets": "500"}. Resources that it does not name keep their
+	// built-in limits.
 	// +optional
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=64
 	Quota corev1.ResourceList `json:"quota,omitempty"`
-	// limitRange are the defaults and bounds for containers. It replaces the built-in ones as a whole,
-	// but for the defaults of ephemeral-storage, which stay unless it names that resource. A quota on cpu
-	// or memory needs defaults here, else pods that state nothing are rejected.
+	// limitRange are the defaults and bounds for containers. It replaces the built-in ones as a whole, except
+	// for the defaults of ephemeral-storage, which are kept unless it names that resource. A quota on cpu or
+	// memory needs defaults here: without them, pods that state none are rejected.
 	// +optional
 	LimitRange *ContainerLimits `json:"limitRange,omitempty"`
-	// priorityClasses are the names of the priority classes that pods may have; pods without one always
-	// pass. Left out, pods may have any but Kubernetes' own, system-cluster-critical and
-	// system-node-critical. Where the cluster has a global default class, name it as well: pods without
-	// a class get it.
+	// priorityClasses are the names of the priority classes that pods may have; pods without one are always
+	// allowed. Default: any class except Kubernetes' own, system-cluster-critical and system-node-critical. If
+	// the cluster has a global default class, name it as well: pods without a class get it.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
@@ -103,7 +102,7 @@ type DeploymentTierSpec struct {
 	// privileged, baseline or restricted.
 	// +optional
 	PodSecurity PodSecurityLevel `json:"podSecurity,omitempty"`
-	// network says what may reach the pods and what they may reach.
+	// network defines which traffic to and from the pods is allowed.
 	// +optional
 	Network *NetworkRules `json:"network,omitempty"`
 	// hostnames are the host names that WebApps of a namespace may have: a name such as shop.acme.com, or *. and
@@ -116,10 +115,9 @@ type DeploymentTierSpec struct {
 	// +kubebuilder:validation:items:MaxLength=253
 	// +kubebuilder:validation:items:Pattern=`^([*][.])?[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?([.][a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$`
 	Hostnames *[]string `json:"hostnames,omitempty"`
-	// adminRules are what the administrator of a namespace may do. They replace the built-in rules as
-	// a whole. Rules that would let the administrator undo the guardrails are refused: wildcards,
-	// the verbs bind, escalate and impersonate, and any write on namespaces, resourcequotas,
-	// limitranges and networkpolicies.
+	// adminRules are what the administrator of a namespace may do. They replace the built-in rules as a whole.
+	// Rules that would let the administrator undo the guardrails are rejected: wildcards, the verbs bind,
+	// escalate and impersonate, and any write on namespaces, resourcequotas, limitranges and networkpolicies.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -129,8 +127,8 @@ type DeploymentTierSpec struct {
 
 // AdminRule is one rule of the administrator's role: the verbs that are allowed on resources of API
 // groups.
-// +kubebuilder:validation:XValidation:rule="!('*' in self.verbs) && !('*' in self.apiGroups) && !self.resources.exists(r, r.contains('*'))",message="wildcards are refused: name the verbs, API groups and resources"
-// +kubebuilder:validation:XValidation:rule="!self.verbs.exists(v, v in ['bind', 'escalate', 'impersonate'])",message="the verbs bind, escalate and impersonate are refused: they would let the administrator undo the guardrails"
+// +kubebuilder:validation:XValidation:rule="!('*' in self.verbs) && !('*' in self.apiGroups) && !self.resources.exists(r, r.contains('*'))",message="wildcards are rejected: name the verbs, API groups and resources"
+// +kubebuilder:validation:XValidation:rule="!self.verbs.exists(v, v in ['bind', 'escalate', 'impersonate'])",message="the verbs bind, escalate and impersonate are rejected: they would let the administrator undo the guardrails"
 // +kubebuilder:validation:XValidation:rule="self.verbs.all(v, v in ['get', 'list', 'watch']) || !self.resources.exists(r, r.matches('^(namespaces|resourcequotas|limitranges|networkpolicies)(/|$)'))",message="namespaces, resourcequotas, limitranges and networkpolicies are guardrails: only get, list and watch may be allowed on them"
 type AdminRule struct {
 	// apiGroups are the API groups; "" is the core group.
@@ -161,13 +159,13 @@ type AdminRule struct {
 	Verbs []string `json:"verbs"`
 }
 
-// PolicyRule is the rule in the form of RBAC.
+// PolicyRule returns the rule in the form of RBAC.
 func (r AdminRule) PolicyRule() rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: r.APIGroups, Resources: r.Resources, Verbs: r.Verbs}
 }
 
-// DeploymentTier overrides the built-in tier of the same name for every AcmeNamespace of that tier. A
-// change reaches all of them at once; deleting it restores the built-in tier.
+// DeploymentTier overrides the built-in tier of the same name for every AcmeNamespace of that tier. A change
+// takes effect in all of them at once; deleting it restores the built-in tier.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=dtier,categories=acme

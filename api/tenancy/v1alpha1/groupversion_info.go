@@ -1,8 +1,8 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1alpha1 is the API group tenancy.acme.com: namespaces with guardrails, and the tiers
-// that decide how strong those are.
+// Package v1alpha1 is the API group tenancy.acme.com: namespaces with guardrails, and the tiers that configure
+// them.
 //
 // +kubebuilder:object:generate=true
 // +groupName=tenancy.acme.com

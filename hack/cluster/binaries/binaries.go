@@ -40,11 +40,11 @@ const (
 )
 
 var table = []Binary{
-	{Name: "etcd", dir: "tools/etcd", pkg: "go.etcd.io/etcd/server/v3", module: "go.etcd.io/etcd/server/v3", ldflags: plain},
 	kubernetes("kube-apiserver"),
 	kubernetes("kube-controller-manager"),
 	kubernetes("kube-scheduler"),
 	kubernetes("kubectl"),
+	{Name: "etcd", dir: "tools/etcd", pkg: "go.etcd.io/etcd/server/v3", module: "go.etcd.io/etcd/server/v3", ldflags: plain},
 	{Name: "kwok", dir: "tools/kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok", module: "sigs.k8s.io/kwok", ldflags: plain},
 	kubernetes("kubelet"),
 	kubernetes("kube-proxy"),

@@ -29,12 +29,12 @@ func selectedNames(t *testing.T, only string) []string {
 
 func TestSelect(t *testing.T) {
 	for only, want := range map[string][]string{
-		"":                     {"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "kwok"},
-		"envtest":              {"etcd", "kube-apiserver", "kube-controller-manager", "kubectl"},
-		"simulated":            {"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "kwok"},
+		"":                     {"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "etcd", "kwok"},
+		"envtest":              {"kube-apiserver", "kube-controller-manager", "kubectl", "etcd"},
+		"simulated":            {"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "etcd", "kwok"},
 		"kwok,etcd":            {"etcd", "kwok"},
 		"image-push,kubelet":   {"kubelet", "image-push"},
-		"kwok,envtest,kubectl": {"etcd", "kube-apiserver", "kube-controller-manager", "kubectl", "kwok"},
+		"kwok,envtest,kubectl": {"kube-apiserver", "kube-controller-manager", "kubectl", "etcd", "kwok"},
 	} {
 		if diff := cmp.Diff(want, selectedNames(t, only)); diff != "" {
 			t.Errorf("Select(%q) (-want +got):\n%s", only, diff)
@@ -49,6 +49,26 @@ func TestSelect(t *testing.T) {
 	}
 	if _, err := Select("etcd,nonsense"); err == nil || !strings.Contains(err.Error(), `"nonsense"`) {
 		t.Errorf("an unknown name must be named in the error, got %v", err)
+	}
+}
+
+// TestKwokSharesVersions expects kwok to be made of the versions that Kubernetes has, so that these are compiled once.
+func TestKwokSharesVersions(t *testing.T) {
+	kubernetes, err := readPins("../../..", kubernetesDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kwok, err := readPins("../../..", "tools/kwok")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{
+		"golang.org/x/net", "golang.org/x/sys", "google.golang.org/grpc", "google.golang.org/protobuf", "go.opentelemetry.io/otel",
+		"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/component-base", "sigs.k8s.io/structured-merge-diff/v6",
+	} {
+		if got, want := kwok[path], kubernetes[path]; got != want || got.Version == "" {
+			t.Errorf("tools/kwok has %v, and tools/kubernetes %v: replace it there", got, want)
+		}
 	}
 }
 

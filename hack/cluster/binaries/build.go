@@ -119,27 +119,33 @@ func (b Builder) reason(bin Binary, p pins) string {
 	return staleReason(bin, p, built)
 }
 
-// buildAll builds the groups beside each other: one compiles while another links.
+// buildAll builds the groups in the order of what is wanted. Each begins when all packages of the one before are compiled and
+// that one links: packages that two groups have in common, such as Go's own, are compiled once.
 func (b Builder) buildAll(ctx context.Context, groups []*group) error {
 	bar := newProgress(b.Out, b.Live)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	for _, g := range groups { // before the first build, so that the bar knows all that is to be done
-		stale, err := b.stale(ctx, g)
-		if err != nil {
+	expected := make([][]goPackage, len(groups))
+	for i, g := range groups { // before the first build, so that the bar knows all that is to be done
+		var err error
+		if expected[i], err = b.stale(ctx, g); err != nil {
 			return err
 		}
-		bar.expect(stale)
+		bar.expect(expected[i])
 	}
 	stop := bar.show()
 	errs := make([]error, len(groups))
 	var wg sync.WaitGroup
 	for i, g := range groups {
+		links := make(chan struct{})
+		done := sync.OnceFunc(func() { close(links) })
 		wg.Go(func() {
-			if errs[i] = b.build(ctx, g, bar); errs[i] != nil {
+			defer done()
+			if errs[i] = b.build(ctx, g, newCompiled(bar, expected[i], done)); errs[i] != nil {
 				cancel()
 			}
 		})
+		<-links
 	}
 	wg.Wait()
 	stop(errors.Join(errs...) == nil)
@@ -152,20 +158,28 @@ func (b Builder) buildAll(ctx context.Context, groups []*group) error {
 }
 
 // stale lists the packages that have to be compiled for a group. It is what downloads modules.
-func (b Builder) stale(ctx context.Context, g *group) ([]string, error) {
+func (b Builder) stale(ctx context.Context, g *group) ([]goPackage, error) {
 	const inCache = "not installed but available in build cache"
-	cmd := b.goCommand(ctx, g, "list", "-deps", "-f", `{{if and .Stale (ne .StaleReason "`+inCache+`")}}{{.ImportPath}}{{end}}`)
+	const version = `{{with .Module}}{{with .Replace}}{{.Version}}{{else}}{{.Version}}{{end}}{{end}}`
+	cmd := b.goCommand(ctx, g, "list", "-deps", "-f", `{{if and .Stale (ne .StaleReason "`+inCache+`")}}{{.ImportPath}} `+version+`{{end}}`)
 	var output, failure bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &failure
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("reading what %s needs: %w\n%s", g, errors.Join(err, ctx.Err()), failure.Bytes())
 	}
-	return strings.Fields(output.String()), nil
+	var all []goPackage
+	for line := range strings.Lines(output.String()) {
+		path, version, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if path != "" {
+			all = append(all, goPackage{path, version})
+		}
+	}
+	return all, nil
 }
 
 // build builds a group beside the places of its programs and then moves them there: a running program keeps its file.
 // What is built always goes to its place directly, where go leaves it alone when nothing has changed.
-func (b Builder) build(ctx context.Context, g *group, bar *progress) (err error) {
+func (b Builder) build(ctx context.Context, g *group, compiled *compiled) (err error) {
 	target := filepath.Join(b.BinDir, g.programs[0].Name)
 	if !g.programs[0].always {
 		tmp, err := os.MkdirTemp(b.BinDir, ".new-")
@@ -176,7 +190,6 @@ func (b Builder) build(ctx context.Context, g *group, bar *progress) (err error)
 		target = tmp + string(filepath.Separator)
 	}
 	cmd := b.goCommand(ctx, g, "build", "-buildvcs=false", "-v", "-ldflags", g.ldflags, "-o", target)
-	compiled := &compiled{bar: bar}
 	cmd.Stderr = compiled
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("building %s: %w\n%s", g, errors.Join(err, ctx.Err()), compiled.words.Bytes())

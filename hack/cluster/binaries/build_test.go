@@ -65,16 +65,27 @@ func TestEnsureBuildsTogether(t *testing.T) {
 func TestProgress(t *testing.T) {
 	var out bytes.Buffer
 	p := newProgress(&out, false)
-	var packages []string
+	var packages []goPackage
 	for i := range 200 {
-		packages = append(packages, fmt.Sprint("p", i))
+		packages = append(packages, goPackage{fmt.Sprint("p", i), "v1"})
 	}
 	p.expect(packages)
+	p.expect(packages[:50]) // of another program
 	stop := p.show()
-	lines := &compiled{bar: p}
-	for _, name := range packages {
-		_, _ = lines.Write([]byte(name[:1])) // go writes in pieces
-		_, _ = lines.Write([]byte(name[1:] + "\n"))
+	linked := 0
+	lines := newCompiled(p, packages, func() { linked++ })
+	for _, k := range packages {
+		if linked > 0 {
+			t.Fatalf("it links before %s is compiled", k.path)
+		}
+		_, _ = lines.Write([]byte(k.path[:1])) // go writes in pieces
+		_, _ = lines.Write([]byte(k.path[1:] + "\n"))
+	}
+	if linked != 1 {
+		t.Errorf("it is said %d times that all is compiled", linked)
+	}
+	if newCompiled(p, packages[:50], func() { linked++ }); linked != 2 {
+		t.Error("what another program has compiled is waited for")
 	}
 	_, _ = lines.Write([]byte("p7\nsyntax error\n"))
 	stop(true)
@@ -88,6 +99,22 @@ func TestProgress(t *testing.T) {
 	}
 	if got := lines.words.String(); got != "p7\nsyntax error\n" {
 		t.Errorf("of what go writes, %q is kept", got)
+	}
+}
+
+// TestBuildsTakeTurns expects the second build to begin when the first has compiled its packages, and not to wait for its link.
+func TestBuildsTakeTurns(t *testing.T) {
+	builder, _ := newBuilder(t)
+	second := filepath.Join(builder.Root, "second")
+	fakeGo(t, `case $out in
+		*/) [ -e `+second+` ] && { echo "the second is early" >&2; exit 1; }
+			echo a >&2; echo b >&2; touch "$out/kubectl"
+			for i in $(seq 1200); do [ -e `+second+` ] && exit; sleep 0.05; done
+			echo "the second waits for the end of the first" >&2; exit 1;;
+		*) touch `+second+` "$out";;
+		esac`)
+	if err := builder.Ensure(t.Context(), []Binary{kubernetes("kubectl"), Manager("demo")}); err != nil {
+		t.Error(err)
 	}
 }
 

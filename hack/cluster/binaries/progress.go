@@ -27,7 +27,7 @@ type progress struct {
 	live bool
 
 	mu    sync.Mutex
-	left  map[string]int // how often a package is still to be compiled
+	left  map[string]bool // packages that are still to be compiled
 	total int
 	done  int
 	tenth int // said last
@@ -35,31 +35,39 @@ type progress struct {
 }
 
 func newProgress(out io.Writer, live bool) *progress {
-	return &progress{out: out, live: live, left: map[string]int{}, start: time.Now()}
+	return &progress{out: out, live: live, left: map[string]bool{}, start: time.Now()}
 }
 
-// expect adds packages to what is to be compiled.
-func (p *progress) expect(packages []string) {
-	for _, name := range packages {
-		p.left[name]++
-		p.total++
+// expect adds packages to what is to be compiled; one that is expected already is compiled once.
+func (p *progress) expect(packages []goPackage) {
+	for _, k := range packages {
+		if !p.left[k.key()] {
+			p.left[k.key()] = true
+			p.total++
+		}
 	}
 }
 
-// compiled counts a package, and tells whether line names one that was expected.
-func (p *progress) compiled(line string) bool {
+// expects tells whether a package is still to be compiled.
+func (p *progress) expects(k goPackage) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.left[line] == 0 {
-		return false
+	return p.left[k.key()]
+}
+
+// compiled counts a package that was expected.
+func (p *progress) compiled(k goPackage) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.left[k.key()] {
+		return
 	}
-	p.left[line]--
+	delete(p.left, k.key())
 	p.done++
 	if tenth := p.done * 10 / p.total; !p.live && p.total > fewPackages && tenth > p.tenth {
 		p.tenth = tenth
 		say(p.out, "  %s\n", p.text())
 	}
-	return true
 }
 
 // text says how far the work is and how long the rest will take at the present pace.
@@ -127,11 +135,31 @@ func minutes(d time.Duration) string {
 	return text
 }
 
+// goPackage is a package in a version.
+type goPackage struct{ path, version string }
+
+func (k goPackage) key() string { return k.path + "@" + k.version }
+
 // compiled is what go build -v writes to: names of packages are counted, all else is kept.
 type compiled struct {
 	bar   *progress
-	rest  []byte // of a line that is not complete
+	left  map[string]goPackage // packages of this build that are still to be compiled, by path
+	done  func()               // called when there are none, and the programs are linked
+	rest  []byte               // of a line that is not complete
 	words bytes.Buffer
+}
+
+func newCompiled(bar *progress, expected []goPackage, done func()) *compiled {
+	c := &compiled{bar: bar, left: map[string]goPackage{}, done: done}
+	for _, k := range expected {
+		if bar.expects(k) { // no other build has compiled it meanwhile
+			c.left[k.path] = k
+		}
+	}
+	if len(c.left) == 0 {
+		done()
+	}
+	return c
 }
 
 // Write implements io.Writer.
@@ -142,7 +170,14 @@ func (c *compiled) Write(data []byte) (int, error) {
 		if end < 0 {
 			return len(data), nil
 		}
-		if line := c.rest[:end+1]; !c.bar.compiled(strings.TrimSpace(string(line))) {
+		line := c.rest[:end+1]
+		if k, expected := c.left[strings.TrimSpace(string(line))]; expected {
+			delete(c.left, k.path)
+			c.bar.compiled(k)
+			if len(c.left) == 0 {
+				c.done()
+			}
+		} else {
 			c.words.Write(line)
 		}
 		c.rest = slices.Delete(c.rest, 0, end+1)

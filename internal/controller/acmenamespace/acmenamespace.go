@@ -1,13 +1,13 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package acmenamespace reconciles AcmeNamespaces: for each it makes a Namespace with guardrails (a
+// Package acmenamespace reconciles AcmeNamespaces: for each it creates a Namespace with guardrails (a
 // ResourceQuota, a LimitRange, a NetworkPolicy, and a Role with its RoleBinding for the administrator).
 //
-// It owns the Namespace by marks, not by an owner reference, so that nothing but the finalizer ever deletes it; in it, what
-// is named like a guardrail is one. It never adopts a Namespace of another AcmeNamespace, never touches
-// what tenants put into their Namespaces, and asks no one but the configured identity provider and
-// billing.
+// It owns the Namespace by owner marks, not by an owner reference, so that only the finalizer ever deletes it.
+// In the Namespace it owns everything that has the name of a guardrail. It never adopts a Namespace of another
+// AcmeNamespace, never touches what tenants create in their Namespaces, and connects to nothing outside but the
+// configured identity provider and billing.
 package acmenamespace
 
 import (
@@ -35,50 +35,50 @@ import (
 
 // The conditions of an AcmeNamespace, in the order of its steps.
 const (
-	// Admitted: the namespace may be handed out under the wanted name, tier and quota.
+	// Admitted: the wanted name, tier and quota may be used.
 	Admitted = "Admitted"
-	// AdminVerified: the identity provider knows the administrator. Unknown when it could not be asked.
+	// AdminVerified: the identity provider knows the administrator. Unknown when it could not be queried.
 	AdminVerified = "AdminVerified"
-	// Composed: the Namespace and all its guardrails are as wanted.
+	// Composed: the Namespace and all its guardrails match the spec.
 	Composed = "Composed"
-	// Protected: the admission policy is in force that keeps guardrails and marks from being changed. Ready does not
-	// follow it.
+	// Protected: the admission policy that protects guardrails and owner marks from change is in force. Ready
+	// does not depend on it.
 	Protected = "Protected"
-	// BillingReleased: billing knows that the namespace is given back. While deleting only.
+	// BillingReleased: the release of the namespace is reported to billing. While deleting only.
 	BillingReleased = "BillingReleased"
-	// NamespaceReleased: the Namespace is gone, or retained without marks. While deleting only.
+	// NamespaceReleased: the Namespace is gone, or retained without owner marks. While deleting only.
 	NamespaceReleased = "NamespaceReleased"
 )
 
 const (
-	// askAgain is when an identity provider that did not answer is asked again.
+	// askAgain is when an identity provider that did not answer is queried again.
 	askAgain = time.Minute
-	// outsideTimeout bounds what is asked of the identity provider and of billing, whose adapters end sooner.
+	// outsideTimeout bounds a call to the identity provider or to billing, whose adapters end sooner.
 	outsideTimeout = time.Minute
-	// recheck is how often a name, or a user, that was refused is looked at again without any event.
+	// recheck is how often a name or a user that was rejected is checked again without any event.
 	recheck = time.Minute
-	// lookAgain is when a namespace is looked at again whose pods violate its tier.
+	// lookAgain is when a namespace whose pods violate its tier is checked again.
 	lookAgain = 10 * time.Minute
 )
 
-// Options is what the kind needs beside the cluster.
+// Options configures the kind.
 type Options struct {
-	// ProtectedNames are patterns of names that are not handed out, beside the built-in ones. The
-	// operator's own namespace belongs here.
+	// ProtectedNames are patterns of names that no tenant gets, in addition to the built-in ones. They must
+	// contain the operator's own namespace.
 	ProtectedNames []string
-	// ReservedLabels are labels that tenants cannot have, beside the built-in ones.
+	// ReservedLabels are labels that tenants cannot have, in addition to the built-in ones.
 	ReservedLabels []string
 	// DNS is where the cluster's DNS is.
 	DNS configv1alpha1.DNSConfig
 	// Version is the operator's own, such as v0.1.0.
 	Version string
-	// PolicyInterval is how often the guardrail policy is looked after.
+	// PolicyInterval is how often the guardrail policy is checked.
 	PolicyInterval time.Duration
-	// Directory knows the users; nil when no identity provider is configured.
+	// Directory verifies users; nil when no identity provider is configured.
 	Directory identity.Directory
-	// Ledger is told of released namespaces; nil when no billing is configured.
+	// Ledger is where released namespaces are reported; nil when no billing is configured.
 	Ledger billing.Ledger
-	// MaxConcurrentReconciles is how many objects are worked on at once.
+	// MaxConcurrentReconciles is how many objects are reconciled at once.
 	MaxConcurrentReconciles int
 	// RetryMax is the longest time between two tries after errors.
 	RetryMax time.Duration
@@ -116,7 +116,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 		interval: o.PolicyInterval, shipped: shipped, install: installPolicy(o.Version),
 	}
 	if err := mgr.Add(p); err != nil {
-		return fmt.Errorf("adding the look-out for the guardrail policy: %w", err)
+		return fmt.Errorf("adding the check of the guardrail policy: %w", err)
 	}
 	if err := engine.Observe(p); err != nil {
 		return fmt.Errorf("registering the metric of the guardrail policy: %w", err)
@@ -152,7 +152,7 @@ type kind struct {
 	protection *protection
 }
 
-// Steps is the whole life of an AcmeNamespace.
+// Steps returns the steps of an AcmeNamespace.
 func (k kind) Steps(s engine.Scope[*v1alpha1.AcmeNamespace]) []engine.Step {
 	r := &run{Scope: s, kind: k}
 	return []engine.Step{
@@ -163,7 +163,7 @@ func (k kind) Steps(s engine.Scope[*v1alpha1.AcmeNamespace]) []engine.Step {
 	}
 }
 
-// Summarize derives the phase, and shows the deletion policy that holds.
+// Summarize sets the phase, and the deletion policy in effect.
 func (k kind) Summarize(n *v1alpha1.AcmeNamespace) {
 	n.Status.DeletionPolicy = n.EffectiveDeletionPolicy()
 	switch {
@@ -176,21 +176,22 @@ func (k kind) Summarize(n *v1alpha1.AcmeNamespace) {
 	}
 }
 
-// run is one run of one object, with what its steps hand on.
+// run is one reconcile of one object, with the results that its steps share.
 type run struct {
 	engine.Scope[*v1alpha1.AcmeNamespace]
 	kind
 
 	grant tenancy.Grant
-	// before is the Namespace as it was before this run; nil when there was none.
+	// before is the Namespace before this reconcile; nil when there was none.
 	before *corev1.Namespace
-	// unreported are the releases of former owners that billing does not know of, and why if it was asked.
+	// unreported are the releases of former owners that are not reported to billing yet, and the error of the
+	// last attempt.
 	unreported    []unreported
 	unreportedWhy string
 }
 
-// admit does what the webhook does, too: an object that came in while the webhook was away gets no
-// further than this.
+// admit makes the same checks as the webhook: an object that was created while the webhook was down gets no
+// further.
 func (r *run) admit(ctx context.Context) (engine.Outcome, error) {
 	answer, err := tenancy.Admit(ctx, r.Client, r.Obj, tenancy.Reserved{Names: r.ProtectedNames, Labels: r.ReservedLabels}, r.Owned)
 	switch {
@@ -202,23 +203,23 @@ func (r *run) admit(ctx context.Context) (engine.Outcome, error) {
 		return engine.BlockFor(recheck, answer.Reason, answer.Message), nil
 	}
 	r.grant = answer.Grant
-	return engine.Done().Saying(fmt.Sprintf("the name %q is free or ours, with the tier %s", r.Obj.Spec.NamespaceName, answer.Tier.Name)), nil
+	return engine.Done().Saying(fmt.Sprintf("the name %q may be used, with the tier %s", r.Obj.Spec.NamespaceName, answer.Tier.Name)), nil
 }
 
-// verified tells whether the identity provider has said that it knows the administrator of this version of the spec.
+// verified reports whether the identity provider has confirmed the administrator of this version of the spec.
 func verified(n *v1alpha1.AcmeNamespace) bool {
 	c := meta.FindStatusCondition(n.Status.Conditions, AdminVerified)
 	return c != nil && c.Status == metav1.ConditionTrue && c.Message == knownUser && c.ObservedGeneration == n.Generation
 }
 
-// judge is the outcome of the question for a user.
-func judge(user string, known, answered bool, err error) engine.Outcome {
+// adminOutcome returns the outcome of a query for a user.
+func adminOutcome(user string, known, answered bool, err error) engine.Outcome {
 	switch {
 	case err != nil:
 		return engine.Uncertain(askAgain, tenancy.ReasonIdentityUnreachable,
-			"the identity provider could not be asked; the namespace is provided, and the question is asked again. The operator's log says why")
+			"the identity provider could not be queried; the namespace is provided, and the query is repeated. The operator's log shows why")
 	case !answered:
-		return engine.Wait(askAgain, tenancy.ReasonIdentityPending, "waiting for the identity provider to say whether it knows the user")
+		return engine.Wait(askAgain, tenancy.ReasonIdentityPending, "waiting for the identity provider to confirm the user")
 	case !known:
 		return engine.BlockFor(recheck, tenancy.ReasonUnknownUser, tenancy.UnknownUser(user))
 	default:
@@ -226,24 +227,24 @@ func judge(user string, known, answered bool, err error) engine.Outcome {
 	}
 }
 
-// knownUser is the message of the condition AdminVerified, by which an answer of the identity provider is
-// told from what was taken for granted before one was configured.
+// knownUser is the message of the condition AdminVerified after a confirmation by the identity provider. It
+// distinguishes that from a user that was accepted before a provider was configured.
 const knownUser = "the identity provider knows the user"
 
-// verifyAdmin asks the identity provider for the administrator, once for each version of the spec.
+// verifyAdmin asks the identity provider to confirm the administrator, once for each version of the spec.
 func (r *run) verifyAdmin(context.Context) (engine.Outcome, error) {
 	user := r.Obj.Spec.AdminUsername
 	switch {
 	case r.Directory == nil:
 		return engine.Done().Saying("no identity provider is configured; the name is not verified"), nil
 	case tenancy.IsServiceAccount(user):
-		return engine.Done().Saying("a service account; no identity provider knows those"), nil
+		return engine.Done().Saying("adminUsername is a service account, which identity providers do not know"), nil
 	case verified(r.Obj):
 		return engine.Done().Saying(knownUser), nil
 	}
 	known, answered, err := engine.Ask(r.Scope, "identity", func(ctx context.Context) (bool, error) { return r.Directory.Lookup(ctx, user) })
 	if err != nil {
-		r.Log.Info("The identity provider could not be asked", "error", err.Error())
+		r.Log.Info("The identity provider could not be queried", "error", err.Error())
 	}
-	return judge(user, known, answered, err), nil
+	return adminOutcome(user, known, answered, err), nil
 }

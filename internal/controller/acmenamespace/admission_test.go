@@ -19,6 +19,7 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -37,13 +38,13 @@ func tierObject(name string, spec v1alpha1.DeploymentTierSpec) *v1alpha1.Deploym
 }
 
 // Without webhooks, whatever the schema lets pass reaches the loop.
-var _ = Describe("While the webhook is away, an AcmeNamespace", Ordered, ContinueOnFailure, func() {
+var _ = Describe("While the webhook is down, an AcmeNamespace", Ordered, ContinueOnFailure, func() {
 	var (
-		op   *testenv.Operator
-		told = &ledger{}
+		op     *Operator
+		billed = &ledger{}
 	)
 	BeforeAll(func() {
-		op = StartOperator(Configured("acmeNamespace: {protectedNames: [monitoring, infra-*]}"), func(o *operator.Options) { o.Ledger = told })
+		op = StartOperator(Configured("acmeNamespace: {protectedNames: [monitoring, infra-*]}"), func(o *operator.Options) { o.Ledger = billed })
 	})
 
 	DescribeTable("gets no protected name", func(name, namespace, by string) {
@@ -53,7 +54,7 @@ var _ = Describe("While the webhook is away, an AcmeNamespace", Ordered, Continu
 		Expect(Condition(n, "Stalled")()).To(Equal("True NameProtected"))
 		Expect(Condition(n, "Composed")()).To(Equal("Unknown NotReached"))
 		Expect(Message(n, "Admitted")).To(Equal(fmt.Sprintf(
-			"namespaceName %q is protected (by %q) and cannot be handed to a tenant; choose another name", namespace, by)))
+			"namespaceName %q is protected (by %q) and cannot be given to a tenant; choose another name", namespace, by)))
 		Expect(apierrors.IsNotFound(Reload(bareNamespace(namespace)))).To(Equal(namespace != testenv.OperatorNamespace))
 	},
 		Entry("of the configuration", "protected", "monitoring", "monitoring"),
@@ -61,7 +62,7 @@ var _ = Describe("While the webhook is away, an AcmeNamespace", Ordered, Continu
 		Entry("that is the operator's own namespace", "protected-own", testenv.OperatorNamespace, testenv.OperatorNamespace),
 	)
 
-	It("gets no namespace with a quota that a ResourceQuota cannot hold", func() {
+	It("gets no namespace with a quota that a ResourceQuota cannot contain", func() {
 		n := team("bad-quota", func(s *v1alpha1.AcmeNamespaceSpec) { s.Quota = amounts("pods", "2500m") })
 		Create(n)
 		Eventually(Ready(n)).Should(Equal("False QuotaInvalid"))
@@ -73,7 +74,7 @@ var _ = Describe("While the webhook is away, an AcmeNamespace", Ordered, Continu
 	})
 
 	Describe("for a namespace that exists", func() {
-		It("leaves it alone, until it is told to adopt it or the namespace goes", func() {
+		It("leaves it alone, until spec.adopt is true or the namespace is gone", func() {
 			ns := bareNamespace("app-existing")
 			Create(ns)
 			n := team("existing")
@@ -92,7 +93,7 @@ var _ = Describe("While the webhook is away, an AcmeNamespace", Ordered, Continu
 			Expect(namespaceOf(n).Labels).To(And(HaveKeyWithValue("theirs", "yes"), HaveKeyWithValue("admin", "sam")))
 		})
 
-		It("takes over with the namespace what bears the names of the guardrails", func() {
+		It("adopts with the namespace what has the names of the guardrails", func() {
 			Create(bareNamespace("app-furnished"))
 			for _, o := range []client.Object{
 				&corev1.LimitRange{
@@ -121,7 +122,7 @@ var _ = Describe("While the webhook is away, an AcmeNamespace", Ordered, Continu
 		})
 	})
 
-	Describe("that asks for the namespace of another", func() {
+	Describe("that requests the namespace of another", func() {
 		It("is blocked, and its end never touches the other's namespace", func() {
 			winner := created(team("winner"))
 			ns := namespaceOf(winner)
@@ -135,7 +136,7 @@ var _ = Describe("While the webhook is away, an AcmeNamespace", Ordered, Continu
 				Eventually(EventsOf(loser)).Should(ContainElement(HavePrefix("Warning NameTaken: ")))
 				Remove(loser)
 				Eventually(Gone(loser)).Should(Succeed())
-				Expect(told.Of(loser)()).To(BeEmpty(), "billing never heard of it")
+				Expect(billed.Of(loser)()).To(BeEmpty(), "it is not reported to billing")
 			}
 			Consistently(func(g Gomega) {
 				g.Expect(Reload(ns)).To(Succeed())
@@ -145,7 +146,7 @@ var _ = Describe("While the webhook is away, an AcmeNamespace", Ordered, Continu
 			AwaitReady(winner)
 		})
 
-		It("gets it at once when what was in its way is gone: the other, or a namespace of nobody", func() {
+		It("gets it at once when the obstacle is gone: the other, or a namespace without an owner", func() {
 			first, nobodys := created(team("first")), bareNamespace("app-freed")
 			Create(nobodys)
 			second, freed := team("second", inNamespace("app-first")), team("freed")
@@ -162,7 +163,7 @@ var _ = Describe("While the webhook is away, an AcmeNamespace", Ordered, Continu
 			Expect(namespaceOf(second).Labels).To(HaveKeyWithValue(labelOwnerUID, string(second.UID)))
 		})
 
-		It("has it when it came first, whoever the loop sees first", func() {
+		It("has it when it was created first, whatever the controller sees first", func() {
 			op.Stop()
 			older, younger := team("z-older", inNamespace("app-race")), team("a-younger", inNamespace("app-race"))
 			Create(older)
@@ -218,26 +219,26 @@ var _ = Describe("While the webhook is away, an AcmeNamespace", Ordered, Continu
 			AwaitReady(dev)
 		})
 
-		It("waits while the tier is malformed, and keeps what it has", func() {
+		It("waits while the tier is invalid, and keeps its guardrails", func() {
 			n := created(team("tier-bad", func(s *v1alpha1.AcmeNamespaceSpec) { s.DeploymentTier = "stg" }))
 			tier := tierObject("stg", v1alpha1.DeploymentTierSpec{Quota: amounts("cpus", "1")})
 			Create(tier)
 			Eventually(Ready(n)).Should(Equal("False TierInvalid"))
-			Expect(Message(n, "Admitted")).To(HavePrefix("the DeploymentTier stg is malformed: quota[cpus]: no such resource"))
+			Expect(Message(n, "Admitted")).To(HavePrefix("the DeploymentTier stg is invalid: quota[cpus]: unknown resource"))
 			Expect(n.Status.Phase).To(Equal(v1alpha1.PhaseCreated))
 			Expect(in("app-tier-bad", "stg", &corev1.ResourceQuota{}).Spec.Hard).To(holdAmounts("cpu", "50", "memory", "50Gi", "pods", "50"))
 			Change(tier, func(t *v1alpha1.DeploymentTier) { t.Spec.Quota = amounts("cpu", "1") })
 			AwaitReady(n)
 		})
 
-		It("does not trust a tier that came past the schema", func() {
+		It("does not trust a tier that evaded the schema", func() {
 			n := created(team("tier-old", func(s *v1alpha1.AcmeNamespaceSpec) { s.DeploymentTier = "stg" }))
 			tier := tierObject("stg", v1alpha1.DeploymentTierSpec{AdminRules: []v1alpha1.AdminRule{
 				{APIGroups: []string{""}, Resources: []string{"resourcequotas"}, Verbs: []string{"delete"}},
 			}})
 			withoutRules("deploymenttiers.tenancy.acme.com", tier)
 			Eventually(Ready(n)).Should(Equal("False TierInvalid"))
-			Expect(Message(n, "Admitted")).To(Equal("the DeploymentTier stg is malformed: adminRules: the verb delete on resourcequotas is refused: it is a guardrail"))
+			Expect(Message(n, "Admitted")).To(Equal("the DeploymentTier stg is invalid: adminRules: the verb delete on resourcequotas is rejected: it is a guardrail"))
 		})
 	})
 })
@@ -249,7 +250,7 @@ func policy(n *v1alpha1.AcmeNamespace) client.Object {
 	return u
 }
 
-// withoutRules stores an object that the schema refuses now: as one of an earlier version would be.
+// withoutRules stores an object that the schema now rejects, like one of an earlier version.
 func withoutRules(crdName string, o client.Object) {
 	GinkgoHelper()
 	s := operator.Scheme()

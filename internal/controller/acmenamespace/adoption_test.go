@@ -16,6 +16,7 @@ import (
 
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -28,7 +29,7 @@ func bound(namespace, name, role string, who ...rbacv1.Subject) *rbacv1.RoleBind
 }
 
 var _ = Describe("What an AcmeNamespace finds and leaves alone", Ordered, ContinueOnFailure, func() {
-	var op *testenv.Operator
+	var op *Operator
 	BeforeAll(func() { op = StartOperator() })
 
 	furnished := func(name string) *corev1.Namespace {
@@ -69,10 +70,10 @@ var _ = Describe("What an AcmeNamespace finds and leaves alone", Ordered, Contin
 		ns := furnished("found")
 		n := created(team("found", adopting))
 		Expect(report(n)).To(Equal(want))
-		Eventually(EventsOf(n)).Should(ContainElement(`Warning Adopted: the adopted Namespace "app-found" holds 5 objects and labels that guardrails do not cover; ` +
+		Eventually(EventsOf(n)).Should(ContainElement(`Warning Adopted: the adopted Namespace "app-found" contains 5 objects and labels that guardrails do not cover; ` +
 			"they were left alone, review them: " + items))
 
-		By("the namespace being made anew")
+		By("the namespace being created again")
 		Remove(ns)
 		Eventually(func(g Gomega) {
 			now := &corev1.Namespace{}
@@ -142,10 +143,10 @@ var _ = Describe("What an AcmeNamespace finds and leaves alone", Ordered, Contin
 			`RoleBinding "his" gives ClusterRole "admin" to User "sam", a former administrator among them`,
 			`RoleBinding "a-robot" gives ClusterRole "edit" to ServiceAccount "app-former/robot"`,
 		}}))
-		Eventually(EventsOf(n)).Should(ContainElement(HavePrefix("Warning AdministratorsChanged: 2 RoleBindings beside namespace-admin were left alone, " +
+		Eventually(EventsOf(n)).Should(ContainElement(HavePrefix("Warning AdministratorsChanged: 2 RoleBindings other than namespace-admin were left alone, " +
 			`1 of them name a former administrator; delete those that should go: RoleBinding "his" gives`)))
 
-		By("the operator being away while they change again, and killed when it has changed the binding")
+		By("the operator being down while they change again, and killed when it has changed the binding")
 		op.Stop()
 		Change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.AdminUsername = "lee" })
 		Create(bound(ns, "hers", "admin", person("kim")))
@@ -159,13 +160,13 @@ var _ = Describe("What an AcmeNamespace finds and leaves alone", Ordered, Contin
 		AwaitReady(n)
 		Expect(n.Status.FormerAdministrators.Items[0]).To(HavePrefix(`RoleBinding "hers"`))
 
-		By("a group that joins them: nobody is former")
+		By("a group that joins them: none is former")
 		Change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.AdminGroups = append(n.Spec.AdminGroups, "more") })
 		AwaitReady(n)
 		Expect(n.Status.Administrators).To(Equal([]string{"User lee", "Group ops", "Group more"}))
 	})
 
-	It("does not include the note of who has left a namespace: it is void once the namespace is owned again", func() {
+	It("does not include the annotation with the last owner: it is obsolete once the namespace is owned again", func() {
 		n := created(team("noted", retained))
 		Remove(n)
 		Eventually(Gone(n)).Should(Succeed())
@@ -173,7 +174,7 @@ var _ = Describe("What an AcmeNamespace finds and leaves alone", Ordered, Contin
 		heir := created(team("noted-heir", adopting, inNamespace(n.Spec.NamespaceName)))
 		Eventually(func() map[string]string { return namespaceOf(heir).Annotations }).ShouldNot(HaveKey(annotationReleased))
 
-		By("the heir getting lost: the one that has left before has no claim")
+		By("the loss of the new owner: the one before it has no claim")
 		op.Stop()
 		lose(heir)
 		again := team("noted", retained)

@@ -23,6 +23,7 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -145,7 +146,7 @@ var _ = Describe("A tier bounds", Ordered, ContinueOnFailure, func() {
 		}
 	})
 
-	It("says which pods violate a stricter tier, stops none of them, and no longer says so once they are gone", func() {
+	It("reports the pods that violate a stricter tier until they are gone, and stops none of them", func() {
 		n := created(team("bounds-stricter"))
 		ns := n.Spec.NamespaceName
 		enforced(ns, "dev", "pods", "count/pods")
@@ -156,7 +157,7 @@ var _ = Describe("A tier bounds", Ordered, ContinueOnFailure, func() {
 		const insecure = "1 pod(s) violate the Pod Security level restricted (loose); they continue to run, but cannot be started again; adapt them, or choose another tier"
 		Eventually(Ready(n)).Should(Equal("True TierViolated"))
 		Expect(Message(n, "Composed")).To(HaveSuffix(insecure))
-		Eventually(EventsOf(n)).Should(ContainElement(And(ContainSubstring("TierViolated"), ContainSubstring(insecure))))
+		Eventually(EventsOf(n)).Should(ContainElement(And(HavePrefix("Warning TierViolated: "), ContainSubstring(insecure))))
 		Expect(Reload(loose)).To(Succeed())
 		Expect(loose.DeletionTimestamp).To(BeNil())
 
@@ -165,7 +166,7 @@ var _ = Describe("A tier bounds", Ordered, ContinueOnFailure, func() {
 		Expect(Message(n, "Composed")).To(HaveSuffix("with the Pod Security level restricted, which all pods meet"))
 	})
 
-	It("says what uses more than a smaller quota allows", func() {
+	It("reports what uses more than a smaller quota allows", func() {
 		n := created(team("bounds-smaller"))
 		enforced(n.Spec.NamespaceName, "dev", "pods", "count/pods")
 		Create(pod(n.Spec.NamespaceName, "one"))
@@ -201,7 +202,7 @@ var _ = Describe("The condition Protected", Ordered, ContinueOnFailure, func() {
 		GinkgoHelper()
 		Eventually(func(g Gomega) {
 			g.Expect(Condition(n, "Protected")()).To(Equal("False PolicyMissing"))
-			g.Expect(Message(n, "Protected")).To(And(HavePrefix(what+": guardrails are repaired"),
+			g.Expect(Message(n, "Protected")).To(And(HavePrefix(what+": changed guardrails are repaired"),
 				HaveSuffix(install)))
 		}).Should(Succeed())
 		Expect(Ready(n)()).To(Equal("True Ready"))
@@ -211,7 +212,7 @@ var _ = Describe("The condition Protected", Ordered, ContinueOnFailure, func() {
 		GinkgoHelper()
 		Eventually(func(g Gomega) {
 			g.Expect(Condition(n, "Protected")()).To(Equal("False PolicyDiffers"))
-			g.Expect(Message(n, "Protected")).To(And(HavePrefix(what+" is not what this version of the operator needs: "), HaveSuffix(install)))
+			g.Expect(Message(n, "Protected")).To(And(HavePrefix(what+" does not match this version of the operator: "), HaveSuffix(install)))
 		}).Should(Succeed())
 		Expect(Ready(n)()).To(Equal("True Ready"))
 		Eventually(metric).Should(BeEquivalentTo(0))

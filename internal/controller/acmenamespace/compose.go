@@ -21,8 +21,8 @@ import (
 	"github.com/acme/platform-operator/internal/tenancy"
 )
 
-// compose makes the Namespace and its guardrails, and then reviews what else the Namespace holds, also when one of them
-// cannot be changed at the moment.
+// compose applies the Namespace and its guardrails. Then it reviews what else the Namespace contains, even if
+// one of the guardrails cannot be changed at the moment.
 func (r *run) compose(ctx context.Context) (engine.Outcome, error) {
 	var err error
 	if r.before, err = r.namespace(ctx); err != nil {
@@ -31,27 +31,28 @@ func (r *run) compose(ctx context.Context) (engine.Outcome, error) {
 	if r.mustRecordRetain() {
 		r.Obj.Status.DeletionPolicy = v1alpha1.DeletionRetain
 		return engine.Wait(0, tenancy.ReasonAdopting, fmt.Sprintf("the Namespace %q exists already, so it is retained when this object is deleted, "+
-			"unless spec.deletionPolicy says Delete; that is recorded before it is adopted", r.before.Name)).Due(r.Clock.Now()), nil
+			"unless spec.deletionPolicy is Delete; this is recorded before the adoption", r.before.Name)).Due(r.Clock.Now()), nil
 	}
 	r.forgetPods()
 	if err := r.prepare(ctx); err != nil {
 		return engine.Outcome{}, err
 	}
-	out, err := r.Compose(Composed, r.desired).Run(ctx)
+	out, err := r.Compose(r.desired)(ctx)
 	return out, errors.Join(err, r.review(ctx))
 }
 
-// mustRecordRetain tells whether the Namespace was there before this object, and nobody has said what is to become of it.
-// Its data is not this object's to delete. That goes on record in a write of its own, before the Namespace carries this
-// object's marks: afterwards, and after a crash, it looks like one that this object has made.
+// mustRecordRetain reports whether the Namespace existed before this object, and neither the spec nor the
+// status has a deletion policy for it. This object must not delete its data. That is recorded by a write of its
+// own, before the Namespace carries this object's owner marks: afterwards, and after a crash, it looks like one
+// that this object has created.
 func (r *run) mustRecordRetain() bool {
 	ns, n := r.before, r.Obj
 	found := ns != nil && ns.UID != n.Status.NamespaceUID && (r.grant.Adopts || ns.Labels[names.LabelOwnerUID] != string(n.UID))
 	return found && n.Spec.DeletionPolicy == "" && n.Status.DeletionPolicy != v1alpha1.DeletionRetain
 }
 
-// prepare takes what an AcmeNamespace left in the Namespace: its guardrails must not bind the next one, and its release is
-// to be reported.
+// prepare reclaims the guardrails that a former AcmeNamespace left in the Namespace, so that they do not
+// restrict the next one, and collects the releases that are still to be reported.
 func (r *run) prepare(ctx context.Context) error {
 	if r.before == nil {
 		return nil
@@ -71,8 +72,8 @@ func (r *run) prepare(ctx context.Context) error {
 	return nil
 }
 
-// inherit finds the releases of former owners that are to be reported, and reports those that are on record: what is
-// reported does not change from one try to the next.
+// inherit finds the releases of former owners that are to be reported, and reports those that are recorded: a
+// retry reports the same releases.
 func (r *run) inherit(ctx context.Context) error {
 	if r.Ledger == nil || r.skipsBilling() {
 		return nil
@@ -94,8 +95,8 @@ func (r *run) inherit(ctx context.Context) error {
 	return err
 }
 
-// formerOwner is the release of the former owner whose marks the Namespace carries; none when there is none. Other marks
-// on a Namespace that this object has taken already are no owner's: somebody has overwritten them.
+// formerOwner returns the release of the former owner whose marks the Namespace carries; none when there is
+// none. Other marks on a Namespace that this object owns already were overwritten and belong to no owner.
 func (r *run) formerOwner(ctx context.Context) ([]unreported, error) {
 	if r.before.UID == r.Obj.Status.NamespaceUID {
 		return nil, nil
@@ -111,7 +112,7 @@ func (r *run) formerOwner(ctx context.Context) ([]unreported, error) {
 	return r.ended(ctx, []unreported{former})
 }
 
-// ended leaves of releases those of AcmeNamespaces that do not exist any more.
+// ended returns the releases of AcmeNamespaces that no longer exist.
 func (r *run) ended(ctx context.Context, all []unreported) ([]unreported, error) {
 	if len(all) == 0 {
 		return nil, nil
@@ -123,7 +124,7 @@ func (r *run) ended(ctx context.Context, all []unreported) ([]unreported, error)
 	return ended(all, existing.Items), nil
 }
 
-// namespace is the Namespace of the wanted name, whoever owns it; nil when there is none.
+// namespace returns the Namespace of the wanted name, whatever its owner; nil when there is none.
 func (r *run) namespace(ctx context.Context) (*corev1.Namespace, error) {
 	ns := &corev1.Namespace{}
 	if err := r.Client.Get(ctx, client.ObjectKey{Name: r.Obj.Spec.NamespaceName}, ns); err != nil {
@@ -139,8 +140,8 @@ func wrapped(doing string, err error) error {
 	return fmt.Errorf("%s: %w", doing, err)
 }
 
-// review records what the Namespace holds beside the guardrails, once when it becomes this object's and once whenever
-// the administrators change, and removes notes that are void now.
+// review records what the Namespace contains besides the guardrails, once when this object becomes its owner
+// and once whenever the administrators change. It removes annotations that are obsolete.
 func (r *run) review(ctx context.Context) error {
 	ns, err := r.namespace(ctx)
 	if err != nil || ns == nil || !r.Owned(ns) {
@@ -154,13 +155,13 @@ func (r *run) review(ctx context.Context) error {
 	}
 	void := []string{tenancy.AnnotationReleasedBy}
 	if len(r.unreported) == 0 {
-		void = append(void, tenancy.AnnotationUnreported) // by whomever it was written
+		void = append(void, tenancy.AnnotationUnreported) // whatever wrote it
 	}
 	_, err = r.forget(ctx, ns, void...)
 	return errors.Join(r.reviewAdministrators(ctx), err)
 }
 
-// reviewNamespace records what a Namespace holds that was not made in this run.
+// reviewNamespace records the contents of a Namespace that was not created in this reconcile.
 func (r *run) reviewNamespace(ctx context.Context, ns *corev1.Namespace) error {
 	r.Obj.Status.Adopted, r.Obj.Status.FormerAdministrators = nil, nil
 	if r.before == nil {
@@ -173,14 +174,14 @@ func (r *run) reviewNamespace(ctx context.Context, ns *corev1.Namespace) error {
 	r.Obj.Status.Adopted = all.status()
 	if found := r.Obj.Status.Adopted; found != nil {
 		r.Told(func() {
-			r.Event(corev1.EventTypeWarning, "Adopted", "the adopted Namespace %q holds %d objects and labels that guardrails do not cover; "+
+			r.Event(corev1.EventTypeWarning, "Adopted", "the adopted Namespace %q contains %d objects and labels that guardrails do not cover; "+
 				"they were left alone, review them: %s", ns.Name, found.Count, describe(found))
 		})
 	}
 	return nil
 }
 
-// foreign describes what is in a Namespace beside the guardrails.
+// foreign describes what a Namespace contains besides the guardrails.
 func (r *run) foreign(ctx context.Context, ns *corev1.Namespace) (findings, error) {
 	bound, rest := bindings{}, findings{}
 	err := errors.Join(
@@ -196,7 +197,7 @@ func (r *run) foreign(ctx context.Context, ns *corev1.Namespace) (findings, erro
 	return all, err
 }
 
-// reviewAdministrators records, when the administrators are others than before, which rights were given beside theirs.
+// reviewAdministrators records, when the administrators have changed, which RoleBindings exist besides theirs.
 func (r *run) reviewAdministrators(ctx context.Context) error {
 	rb := &rbacv1.RoleBinding{}
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: r.Obj.Spec.NamespaceName, Name: tenancy.RoleName}, rb)
@@ -220,26 +221,27 @@ func (r *run) reviewAdministrators(ctx context.Context) error {
 	r.Obj.Status.Administrators, r.Obj.Status.FormerAdministrators = now, all.status()
 	if left := r.Obj.Status.FormerAdministrators; left != nil {
 		r.Told(func() {
-			r.Event(corev1.EventTypeWarning, "AdministratorsChanged", "%d RoleBindings beside %s were left alone, %d of them name a former administrator; "+
-				"delete those that should go: %s", left.Count, tenancy.RoleName, found.named.count, describe(left))
+			r.Event(corev1.EventTypeWarning, "AdministratorsChanged", "%d RoleBindings other than %s were left alone, "+
+				"%d of them name a former administrator; delete those that should go: %s", left.Count, tenancy.RoleName, found.named.count, describe(left))
 		})
 	}
 	return nil
 }
 
-// maxFound is how many objects of a type are looked at.
+// maxFound is the most objects of a type that are read.
 const maxFound = 1000
 
 // each calls do for the objects of a list's type in the Namespace that are not being deleted.
 func each[O client.Object](ctx context.Context, r *run, empty client.ObjectList, do func(O)) error {
-	return tenancy.Each(ctx, r.Live, r.Obj.Spec.NamespaceName, empty, maxFound, func(o O) {
+	_, err := tenancy.Each(ctx, r.Live, r.Obj.Spec.NamespaceName, empty, maxFound, func(o O) {
 		if o.GetDeletionTimestamp().IsZero() {
 			do(o)
 		}
 	})
+	return err
 }
 
-// observe puts into the status what the quota reports.
+// observe copies what the quota reports into the status.
 func (r *run) observe(ctx context.Context) (engine.Outcome, error) {
 	rq := &corev1.ResourceQuota{}
 	name := r.Obj.Spec.NamespaceName
@@ -250,37 +252,39 @@ func (r *run) observe(ctx context.Context) (engine.Outcome, error) {
 	if len(rq.Status.Hard) > 0 {
 		r.Obj.Status.Quota = &v1alpha1.QuotaStatus{Hard: rq.Status.Hard, Used: rq.Status.Used}
 	}
-	return r.inPlace(ctx)
+	return r.composed(ctx)
 }
 
-// inPlace is the outcome when all is as wanted. That something violates the tier, or that billing does not know of a
-// former owner's end, hinders nothing, but has to be seen.
-func (r *run) inPlace(ctx context.Context) (engine.Outcome, error) {
-	judged, err := r.judgeTier(ctx)
+// composed returns the outcome when the Namespace and its guardrails match the spec. Violations of the tier and
+// unreported releases of former owners block nothing, but have to be visible.
+func (r *run) composed(ctx context.Context) (engine.Outcome, error) {
+	judged, err := r.checkTier(ctx)
 	switch {
 	case err != nil:
 		return engine.Outcome{}, err
 	case len(r.unreported) > 0:
-		return engine.DoneUntil(r.RetryMax).Because(tenancy.ReasonReleaseUnreported).Saying(judged.message + r.sayUnreported()), nil
-	case judged.insecure:
-		return engine.DoneUntil(lookAgain).Because(tenancy.ReasonTierViolated).Saying(judged.message), nil
-	case judged.violated:
-		return engine.Done().Because(tenancy.ReasonTierViolated).Saying(judged.message), nil
-	default:
-		return engine.Done().Saying(judged.message), nil
+		return engine.DoneUntil(r.RetryMax).Because(tenancy.ReasonReleaseUnreported).Warning().Saying(judged.message + r.sayUnreported()), nil
 	}
+	out := engine.Done()
+	if r.Obj.Status.PodSecurity == "" {
+		out = engine.DoneUntil(lookAgain)
+	}
+	if judged.violated {
+		out = out.Because(tenancy.ReasonTierViolated).Warning()
+	}
+	return out.Saying(judged.message), nil
 }
 
-// sayUnreported names the former owners whose end billing does not know of.
+// sayUnreported names the former owners whose release is not reported to billing.
 func (r *run) sayUnreported() string {
 	former := r.unreported[0]
-	message := fmt.Sprintf(". Billing does not know yet that the former AcmeNamespace %s (UID %s) is gone", former.Name, former.UID)
+	message := fmt.Sprintf(". The release of the former AcmeNamespace %s (UID %s) is not reported to billing yet", former.Name, former.UID)
 	if more := len(r.unreported) - 1; more > 0 {
 		message += fmt.Sprintf(", nor %d more", more)
 	}
 	if r.unreportedWhy != "" {
 		message += ": " + r.unreportedWhy
 	}
-	return message + fmt.Sprintf(". It is reported again at least every %s; to drop the report, set the annotation %s: \"true\"",
+	return message + fmt.Sprintf(". This is retried at least every %s; to skip the report, set the annotation %s: \"true\"",
 		r.RetryMax, tenancy.AnnotationSkipBilling)
 }

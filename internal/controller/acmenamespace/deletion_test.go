@@ -17,13 +17,14 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/tenancy"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 func retained(s *v1alpha1.AcmeNamespaceSpec) { s.DeletionPolicy = v1alpha1.DeletionRetain }
 
-// guardRails are the objects that are made in the namespace of an AcmeNamespace of the tier dev.
-func guardRails(namespace string) []client.Object {
+// guardrails are the objects that are made in the namespace of an AcmeNamespace of the tier dev.
+func guardrails(namespace string) []client.Object {
 	at := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
 	return []client.Object{
 		&corev1.ResourceQuota{ObjectMeta: at("dev")}, &corev1.LimitRange{ObjectMeta: at("defaults")},
@@ -46,10 +47,10 @@ func quotas(namespace string) []string {
 }
 
 var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func() {
-	var op *testenv.Operator
+	var op *Operator
 	BeforeAll(func() { op = StartOperator() })
 
-	It("with the policy Delete takes the namespace along, however much of it was made", func() {
+	It("with the policy Delete deletes the namespace, however much of it was created", func() {
 		none := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.For("app-end-none") }})
 		half := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.For("app-end-half") && w.Path != "namespaces/app-end-half" }})
 		all := []*v1alpha1.AcmeNamespace{created(team("end-delete")), team("end-none"), team("end-half")}
@@ -77,7 +78,7 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 		Remove(n)
 		Eventually(Gone(n)).Should(Succeed())
 		Expect(Reload(precious)).To(Succeed())
-		for _, o := range append(guardRails(ns.Name), ns) {
+		for _, o := range append(guardrails(ns.Name), ns) {
 			Expect(Reload(o)).To(Succeed())
 			Expect(o.GetDeletionTimestamp()).To(BeNil())
 			Expect(o.GetLabels()).NotTo(Or(HaveKey(labelOwnerUID), HaveKey(labelManagedBy)))
@@ -86,17 +87,17 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 		Expect(ns.Annotations).To(HaveKeyWithValue(annotationReleased, "end-retain"))
 		Expect(ns.Labels).To(HaveKeyWithValue("admin", "sam"))
 
-		By("being created again: the same namespace is adopted, without being told to")
+		By("being created again: the same namespace is reclaimed, without spec.adopt")
 		again := created(team("end-retain", retained))
 		Expect(again.UID).NotTo(Equal(n.UID))
 		Expect(namespaceOf(again).UID).To(Equal(ns.UID))
-		for _, o := range append(guardRails(ns.Name), ns) {
+		for _, o := range append(guardrails(ns.Name), ns) {
 			Expect(Reload(o)).To(Succeed())
 			Expect(o.GetLabels()).To(HaveKeyWithValue(labelOwnerUID, string(again.UID)))
 		}
 	})
 
-	It("deletes no namespace that was there before it, until it is told to", func() {
+	It("deletes no namespace that existed before it, unless its policy is Delete", func() {
 		staysAfter := func(n *v1alpha1.AcmeNamespace, ns *corev1.Namespace) {
 			GinkgoHelper()
 			Expect(n.Spec.DeletionPolicy).To(BeEmpty())
@@ -119,14 +120,14 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 		By("one that adopts it")
 		staysAfter(created(team("end-finder", adopting, inNamespace(ns.Name))), ns)
 
-		By("one that is told to delete it")
+		By("one with the policy Delete")
 		last := created(team("end-last", adopting, inNamespace(ns.Name)))
 		Change(last, func(n *v1alpha1.AcmeNamespace) { n.Spec.DeletionPolicy = v1alpha1.DeletionDelete })
 		Remove(last)
 		Eventually(Gone(last)).Should(Succeed())
 		Eventually(Gone(ns)).Should(Succeed())
 
-		By("one that makes it: that is its own")
+		By("one that creates it: that is its own")
 		own := created(team("end-found"))
 		Expect(own.Status.DeletionPolicy).To(Equal(v1alpha1.DeletionDelete))
 		Expect(EventsOf(own)()).NotTo(ContainElement(HavePrefix("Normal Adopting: ")))
@@ -148,7 +149,7 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 		Consistently(quotas).WithArguments(ns).Should(ConsistOf("stg", "theirs"))
 	})
 
-	It("lets nobody else have a retained namespace without being told to adopt it", func() {
+	It("lets no other AcmeNamespace have a retained namespace without spec.adopt", func() {
 		n := created(team("end-other", retained))
 		ns := namespaceOf(n)
 		Remove(n)
@@ -161,7 +162,7 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 		Expect(namespaceOf(heir).UID).To(Equal(ns.UID))
 		Expect(namespaceOf(heir).Annotations).To(HaveKeyWithValue(annotationOwner, "acmenamespace/end-heir"))
 
-		By("the first one coming back")
+		By("the first one being created again")
 		back := team("end-other", inNamespace(ns.Name))
 		Create(back)
 		Eventually(Ready(back)).Should(Equal("False NameTaken"))
@@ -181,7 +182,7 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 		}).Should(Succeed())
 	})
 
-	It("keeps a Retain that was on record when the tier changes, also while the webhook is away", func() {
+	It("keeps a recorded Retain when the tier changes, also while the webhook is down", func() {
 		n := created(team("end-demoted", prod))
 		Expect(n.Status.DeletionPolicy).To(Equal(v1alpha1.DeletionRetain))
 		Expect(n.Spec.DeletionPolicy).To(BeEmpty(), "there is no webhook to write it down")
@@ -198,7 +199,7 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 		}).Should(Succeed())
 	})
 
-	It("says what keeps the namespace, and holds up nobody else", func() {
+	It("reports what keeps the namespace, and blocks no other object", func() {
 		n := created(team("end-stuck"))
 		stuck := Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 			Namespace: n.Spec.NamespaceName, Name: "stuck", Finalizers: []string{"tenant.example.com/stuck"},
@@ -214,7 +215,7 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 		}).Should(Succeed())
 		Expect(Message(n, "Ready")).To(ContainSubstring("tenant.example.com/stuck"))
 
-		By("another one's end, and one that wants the name")
+		By("another one's deletion, and one that requests the name")
 		other := created(team("end-free"))
 		Remove(other)
 		Eventually(Gone(other)).Should(Succeed())
@@ -227,7 +228,7 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 		AwaitReady(next)
 	})
 
-	It("says what keeps the namespace when that is a finalizer of its own", func() {
+	It("reports what keeps the namespace when that is a finalizer of its own", func() {
 		n := created(team("end-held"))
 		ns := namespaceOf(n)
 		Patch(ns, `{"metadata":{"finalizers":["tenant.example.com/hold"]}}`)
@@ -240,7 +241,7 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 		Eventually(Gone(n)).Should(Succeed())
 	})
 
-	It("takes off the marks that drift has halved", func() {
+	It("removes the marks when one of them is missing", func() {
 		n := created(team("end-drift", retained))
 		op.Stop()
 		Change(namespaceOf(n), func(ns *corev1.Namespace) { delete(ns.Labels, labelOwnerUID) })
@@ -256,7 +257,7 @@ var _ = Describe("The end of an AcmeNamespace", Ordered, ContinueOnFailure, func
 })
 
 var _ = Describe("The loss of the CustomResourceDefinition", Ordered, ContinueOnFailure, func() {
-	var op *testenv.Operator
+	var op *Operator
 	BeforeAll(func() { op = StartOperator() })
 
 	crds := func() envtest.CRDInstallOptions {
@@ -274,7 +275,7 @@ var _ = Describe("The loss of the CustomResourceDefinition", Ordered, ContinueOn
 		}
 	}
 
-	It("loses no namespace, whatever its policy, when the finalizers are taken off by force", func() {
+	It("loses no namespace, whatever its policy, when the finalizers are removed by force", func() {
 		kept := map[string]types.UID{}
 		promoted := created(team("crd-promoted"))
 		for _, n := range []*v1alpha1.AcmeNamespace{team("crd-keep", retained), team("crd-delete")} {
@@ -297,19 +298,19 @@ var _ = Describe("The loss of the CustomResourceDefinition", Ordered, ContinueOn
 			ns := namespaceOf(n)
 			Expect(ns.UID).To(Equal(uid))
 			Expect(ns.Labels).To(HaveKeyWithValue(labelOwnerUID, string(n.UID)))
-			for _, o := range guardRails(ns.Name) {
+			for _, o := range guardrails(ns.Name) {
 				Expect(Reload(o)).To(Succeed())
 				Expect(o.GetLabels()).To(HaveKeyWithValue(labelOwnerUID, string(n.UID)))
 			}
 		}
 
-		By("an AcmeNamespace that comes back with another tier: the quota of the former one goes")
+		By("an AcmeNamespace that is created again with another tier: the quota of the former one is deleted")
 		again := team(promoted.Name, func(s *v1alpha1.AcmeNamespaceSpec) { s.DeploymentTier = "prod" })
 		created(again)
 		Eventually(quotas).WithArguments(again.Spec.NamespaceName).Should(ConsistOf("prod"))
 	})
 
-	It("with the operator running is the end of each AcmeNamespace: what is to be retained stays, and comes back", func() {
+	It("with the operator running is the end of each AcmeNamespace: what is to be retained remains, and is reclaimed", func() {
 		keep, lose := created(team("crd-live-keep", retained)), created(team("crd-live-delete"))
 		ns, lost := namespaceOf(keep), namespaceOf(lose)
 		Expect(envtest.UninstallCRDs(Plane.Config, crds())).To(Succeed())

@@ -36,7 +36,7 @@ const (
 	dnsPort           = 53
 )
 
-// desired is the complete list of children.
+// desired returns the complete list of children.
 func (r *run) desired() ([]engine.Child, error) {
 	n, tier := r.Obj, r.grant.Tier
 	name := n.Spec.NamespaceName
@@ -45,7 +45,7 @@ func (r *run) desired() ([]engine.Child, error) {
 		ns.WithAnnotations(map[string]string{tenancy.AnnotationUnreported: text})
 	}
 	children := []engine.Child{engine.NewChild(ns, corev1ac.ExtractNamespace).OrAdopt(r.grant.Adopts)}
-	// What takes rights away comes before what gives them.
+	// What removes rights comes before what grants them.
 	if tier.Network.Isolation != v1alpha1.IsolationNone {
 		children = append(children, engine.NewChild(networkPolicy(name, tier.Network, r.DNS), networkingv1ac.ExtractNetworkPolicy))
 	}
@@ -58,8 +58,8 @@ func (r *run) desired() ([]engine.Child, error) {
 	), nil
 }
 
-// namespace is the Namespace. The administrator is a label where the name is a legal label value, else
-// an annotation of the same key.
+// namespace returns the Namespace. The administrator is a label if the name is a valid label value, else an
+// annotation of the same key.
 func namespace(n *v1alpha1.AcmeNamespace, tier tenancy.Tier) *corev1ac.NamespaceApplyConfiguration {
 	ns := corev1ac.Namespace(n.Spec.NamespaceName)
 	for _, k := range slices.Sorted(maps.Keys(n.Spec.Labels)) {
@@ -74,13 +74,14 @@ func namespace(n *v1alpha1.AcmeNamespace, tier tenancy.Tier) *corev1ac.Namespace
 	return ns.WithLabels(map[string]string{podSecurityLabel: string(tier.PodSecurity)})
 }
 
-// resourceQuota is named after the tier, so that a change of tier makes a new one before the old goes.
+// resourceQuota is named after the tier, so that a change of tier creates a new one before the old one is
+// deleted.
 func resourceQuota(namespace string, tier tenancy.Tier, hard corev1.ResourceList) *corev1ac.ResourceQuotaApplyConfiguration {
 	return corev1ac.ResourceQuota(string(tier.Name), namespace).
-		WithSpec(corev1ac.ResourceQuotaSpec().WithHard(hard))
+		WithSpec(corev1ac.ResourceQuotaSpec().WithHard(stored(hard)))
 }
 
-// priorityQuota admits no pod whose priority class the tier does not allow.
+// priorityQuota rejects pods whose priority class the tier does not allow.
 func priorityQuota(namespace string, tier tenancy.Tier) *corev1ac.ResourceQuotaApplyConfiguration {
 	selector := corev1ac.ScopeSelector()
 	for _, r := range tier.ForbiddenPriorities() {
@@ -92,19 +93,43 @@ func priorityQuota(namespace string, tier tenancy.Tier) *corev1ac.ResourceQuotaA
 		WithScopeSelector(selector))
 }
 
-// limitRange gives containers that state nothing what the quota needs them to state.
+// limitRange sets the defaults that the quota requires for containers that state none.
 func limitRange(namespace string, tier tenancy.Tier) *corev1ac.LimitRangeApplyConfiguration {
 	item := corev1ac.LimitRangeItem().WithType(corev1.LimitTypeContainer)
-	if len(tier.Limits.Default) > 0 {
-		item.WithDefault(tier.Limits.Default)
+	// What is left out the API server fills in when it stores the list, which then is ours as a whole: it would look as if
+	// somebody had overruled it.
+	most := stored(tier.Limits.Max)
+	limit := merged(most, stored(tier.Limits.Default))
+	request := merged(limit, stored(tier.Limits.DefaultRequest))
+	if len(limit) > 0 {
+		item.WithDefault(limit)
 	}
-	if len(tier.Limits.DefaultRequest) > 0 {
-		item.WithDefaultRequest(tier.Limits.DefaultRequest)
+	if len(request) > 0 {
+		item.WithDefaultRequest(request)
 	}
-	if len(tier.Limits.Max) > 0 {
-		item.WithMax(tier.Limits.Max)
+	if len(most) > 0 {
+		item.WithMax(most)
 	}
 	return corev1ac.LimitRange(limitRangeName, namespace).WithSpec(corev1ac.LimitRangeSpec().WithLimits(item))
+}
+
+// merged are two lists, of which the second one counts.
+func merged(below, above corev1.ResourceList) corev1.ResourceList {
+	out := corev1.ResourceList{}
+	maps.Copy(out, below)
+	maps.Copy(out, above)
+	return out
+}
+
+// stored are amounts as the API server stores them: rounded up to thousandths.
+func stored(list corev1.ResourceList) corev1.ResourceList {
+	out := corev1.ResourceList{}
+	for name, q := range list {
+		q = q.DeepCopy()
+		q.RoundUp(resource.Milli)
+		out[name] = q
+	}
+	return out
 }
 
 func role(namespace string, tier tenancy.Tier) *rbacv1ac.RoleApplyConfiguration {
@@ -129,7 +154,7 @@ func subject(kind, name string) *rbacv1ac.SubjectApplyConfiguration {
 	return rbacv1ac.Subject().WithAPIGroup(rbacv1.GroupName).WithKind(kind).WithName(name)
 }
 
-// networkPolicy lets the namespace's own traffic and DNS pass, and beside them what the tier allows.
+// networkPolicy allows the namespace's own traffic, DNS, and what the tier allows.
 func networkPolicy(namespace string, rules v1alpha1.NetworkRules, dns configv1alpha1.DNSConfig) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	from := []*networkingv1ac.NetworkPolicyPeerApplyConfiguration{sameNamespace()}
 	for _, s := range rules.FromNamespaces {
@@ -156,7 +181,7 @@ func egress(rules v1alpha1.NetworkRules) *networkingv1ac.NetworkPolicyEgressRule
 	return rule
 }
 
-// toDNS lets traffic pass to the cluster's DNS, and to port 53 of nobody else.
+// toDNS allows traffic to the cluster's DNS, and to port 53 nowhere else.
 func toDNS(dns configv1alpha1.DNSConfig) []*networkingv1ac.NetworkPolicyEgressRuleApplyConfiguration {
 	var all []*networkingv1ac.NetworkPolicyEgressRuleApplyConfiguration
 	for _, p := range dns.Pods {

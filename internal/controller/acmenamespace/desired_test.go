@@ -26,7 +26,7 @@ import (
 	"github.com/acme/platform-operator/internal/tenancy"
 )
 
-var update = flag.Bool("update", false, "write the golden files of this package anew")
+var update = flag.Bool("update", false, "rewrite the golden files of this package")
 
 // granted is what an AcmeNamespace would be given.
 func granted(t *testing.T, spec v1alpha1.AcmeNamespaceSpec, override v1alpha1.DeploymentTierSpec) *run {

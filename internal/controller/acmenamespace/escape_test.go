@@ -25,6 +25,7 @@ import (
 
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -71,7 +72,7 @@ var _ = Describe("The administrator of a namespace", Ordered, ContinueOnFailure,
 		n = created(team("escape"))
 		created(team("neighbour", asked("kim")))
 		sam = User("sam", "system:authenticated")
-		rails = guardRails(own)
+		rails = guardrails(own)
 		Eventually(func() error { return sam.List(ctx, &corev1.PodList{}, client.InNamespace(own)) }).Should(Succeed())
 	})
 
@@ -121,7 +122,7 @@ var _ = Describe("The administrator of a namespace", Ordered, ContinueOnFailure,
 			Expect(sam.Get(ctx, client.ObjectKey{Name: own}, &corev1.Namespace{})).To(Succeed(), "the namespace itself can be read")
 		})
 
-		It("with colleagues: gives away what it has, and takes it back", func() {
+		It("with colleagues: grants what it has, and revokes it", func() {
 			robot := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: own, Name: "robot"}
 			colleague, reader, robots := bind("Role", "namespace-admin", person("kim")), roleWith("reader", allow("", "pods", reads...)), bind("Role", "reader", robot)
 			for _, o := range []client.Object{colleague, reader, robots} {
@@ -135,7 +136,7 @@ var _ = Describe("The administrator of a namespace", Ordered, ContinueOnFailure,
 	})
 
 	Describe("cannot touch", func() {
-		It("the Namespace, by whichever door", func() {
+		It("the Namespace, by any subresource", func() {
 			ns := namespaceOf(n)
 			Expect(patch(sam, ns, `{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"privileged"}}}`)).To(forbidden())
 			Expect(patch(sam, ns, `{"metadata":{"labels":{"tenancy.acme.com/reaches-tenants":"true"}}}`)).To(forbidden())
@@ -168,7 +169,7 @@ var _ = Describe("The administrator of a namespace", Ordered, ContinueOnFailure,
 		})
 
 		It("its own Role and RoleBinding, although it may write others", func() {
-			const guarded = "is a guardrail of an AcmeNamespace; ask whoever may change AcmeNamespaces to change it there"
+			const guarded = "is a guardrail of an AcmeNamespace; ask a user who may change AcmeNamespaces to change it there"
 			for _, o := range []client.Object{in(own, "namespace-admin", &rbacv1.Role{}), in(own, "namespace-admin", &rbacv1.RoleBinding{})} {
 				Expect(patch(sam, o, `{"metadata":{"annotations":{"x":"y"}}}`)).To(forbidden(guarded))
 				Expect(patch(sam, o, `{"metadata":{"labels":{"platform.acme.com/owner-uid":null}}}`)).To(forbidden(guarded))
@@ -205,7 +206,7 @@ var _ = Describe("The administrator of a namespace", Ordered, ContinueOnFailure,
 		})
 	})
 
-	Describe("cannot climb", func() {
+	Describe("cannot gain rights", func() {
 		It("by binding a role that has more than it has itself", func() {
 			wild := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "wild"}, Rules: []rbacv1.PolicyRule{allow("*", "*", "*")}}
 			Create(wild)
@@ -234,7 +235,7 @@ var _ = Describe("The administrator of a namespace", Ordered, ContinueOnFailure,
 			Entry("endpoints", allow("", "endpoints", "create")),
 		)
 
-		It("by being somebody else", func() {
+		It("by impersonation", func() {
 			config, err := Plane.User("sam", "system:authenticated")
 			Expect(err).NotTo(HaveOccurred())
 			for _, as := range []rest.ImpersonationConfig{
@@ -278,7 +279,7 @@ var _ = Describe("The administrator of a namespace", Ordered, ContinueOnFailure,
 			Expect(err).To(forbidden("exceeded quota: dev"))
 		})
 
-		It("by marks of ours that were forged before the policy was there", func() {
+		It("by owner marks that were forged before the policy was installed", func() {
 			forged := roleWith("forged")
 			forged.Labels = map[string]string{labelOwnerUID: string(n.UID), labelManagedBy: "platform-operator"}
 			forged.Annotations = map[string]string{annotationOwner: "acmenamespace/neighbour"}
@@ -300,7 +301,7 @@ var _ = Describe("The administrator of a namespace", Ordered, ContinueOnFailure,
 		Expect(kim.Get(ctx, client.ObjectKey{Name: own}, &corev1.Namespace{})).To(forbidden())
 	})
 
-	It("has no rights any more once another one is named", func() {
+	It("loses all rights once another one is named", func() {
 		Change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.AdminUsername = "pat" })
 		AwaitReady(n)
 		Eventually(func() error { return sam.Create(ctx, pod(own, "late")) }).Should(forbidden())

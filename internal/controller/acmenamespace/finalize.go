@@ -21,11 +21,11 @@ import (
 	"github.com/acme/platform-operator/internal/tenancy"
 )
 
-// goneRecheck is the safety net while a Namespace is going away; its deletion is an event.
+// goneRecheck is the safety net while a Namespace is being deleted; its removal is an event.
 const goneRecheck = time.Minute
 
-// Finalize is what happens between the deletion of an AcmeNamespace and its disappearance: the release is reported to
-// billing, and only then the Namespace is deleted, or released.
+// Finalize returns the steps between the deletion of an AcmeNamespace and its disappearance: the release is
+// reported to billing, and only then is the Namespace deleted, or released.
 func (k kind) Finalize(s engine.Scope[*v1alpha1.AcmeNamespace]) []engine.Step {
 	r := &run{Scope: s, kind: k}
 	return []engine.Step{
@@ -34,8 +34,8 @@ func (k kind) Finalize(s engine.Scope[*v1alpha1.AcmeNamespace]) []engine.Step {
 	}
 }
 
-// reportRelease reports the end of the namespace to billing, unless there never was one, and with it the releases of
-// former owners that are not reported yet.
+// reportRelease reports the release of the namespace to billing, unless there never was one, and the releases
+// of former owners that are not reported yet.
 func (r *run) reportRelease(ctx context.Context) (engine.Outcome, error) {
 	if out, settled := r.needsNoReport(); settled {
 		return out, nil
@@ -58,12 +58,12 @@ func (r *run) reportRelease(ctx context.Context) (engine.Outcome, error) {
 			"the release could not be reported to billing: %s. It is retried at least every %s. To delete without reporting it, "+
 				"set the annotation %s: \"true\"", billing.Why(err), r.RetryMax, tenancy.AnnotationSkipBilling))
 	case !answered:
-		return engine.Wait(askAgain, tenancy.ReasonBillingPending, "waiting for billing to confirm that it knows of the release"), nil
+		return engine.Wait(askAgain, tenancy.ReasonBillingPending, "waiting for billing to confirm the release"), nil
 	}
-	return engine.Done().Saying("billing knows of the release"), nil
+	return engine.Done().Saying("the release is reported to billing"), nil
 }
 
-// needsNoReport settles the report without asking billing: when that is not wanted, not possible, or done.
+// needsNoReport returns the outcome without a report to billing: if it is not wanted, not possible, or done.
 func (r *run) needsNoReport() (out engine.Outcome, settled bool) {
 	c := meta.FindStatusCondition(r.Obj.Status.Conditions, BillingReleased)
 	switch {
@@ -79,8 +79,8 @@ func (r *run) needsNoReport() (out engine.Outcome, settled bool) {
 	}
 }
 
-// release is the end of this object's namespace. Its id is the object's UID, so that a repetition after a crash is no
-// second release.
+// release returns the release of this object's namespace. Its id is the object's UID, so that a repetition
+// after a crash is not a second release.
 func (r *run) release() billing.Release {
 	n := r.Obj
 	return billing.Release{
@@ -91,8 +91,9 @@ func (r *run) release() billing.Release {
 
 func (r *run) skipsBilling() bool { return r.Obj.Annotations[tenancy.AnnotationSkipBilling] == "true" }
 
-// report reports releases to billing beside the runs: however long that takes, no other object waits for it. It gives
-// the ids of those that billing knows of. After an error, some may be reported again, under the same ids.
+// report reports releases to billing in the background: however long that takes, no other object waits for it.
+// It returns the ids of those that are reported. After an error, some may be reported again, under the same
+// ids.
 func (r *run) report(all []billing.Release) (known []string, answered bool, err error) {
 	ledger := r.Ledger
 	return engine.Ask(r.Scope, "billing", func(ctx context.Context) ([]string, error) {
@@ -107,8 +108,8 @@ func (r *run) report(all []billing.Release) (known []string, answered bool, err 
 	})
 }
 
-// releaseNamespace deletes the Namespace and waits until it is gone, or takes the marks off it. One that
-// is not this object's is left alone.
+// releaseNamespace deletes the Namespace and waits until it is gone, or removes the owner marks from it. A
+// Namespace that this object does not own is left alone.
 func (r *run) releaseNamespace(ctx context.Context) (engine.Outcome, error) {
 	live, err := r.ownNamespace(ctx)
 	switch {
@@ -125,8 +126,8 @@ func (r *run) releaseNamespace(ctx context.Context) (engine.Outcome, error) {
 		"the Namespace %q is being deleted with everything in it%s", live.Name, tenancy.Hindrances(live))), nil
 }
 
-// ownNamespace is the Namespace when it exists and this very object has taken it, else nil. One that still carries the
-// marks of a former object of the same name is that one's: it is not for this one to delete.
+// ownNamespace returns the Namespace if it exists and this very object owns it, else nil. One that still
+// carries the marks of a former object of the same name belongs to that one and must not be deleted here.
 func (r *run) ownNamespace(ctx context.Context) (*corev1.Namespace, error) {
 	ns, err := r.namespace(ctx)
 	if err != nil || ns == nil || !r.Owned(ns) {
@@ -138,13 +139,13 @@ func (r *run) ownNamespace(ctx context.Context) (*corev1.Namespace, error) {
 	return ns, nil
 }
 
-// retain takes the operator's marks off the guardrails and then off the Namespace; all of them stay. What
-// stays on the Namespace is a note of who left it, so that an AcmeNamespace of the same name may come back.
+// retain removes the owner marks from the guardrails and then from the Namespace; all of them remain. An
+// annotation on the Namespace records its last owner, so that an AcmeNamespace of the same name may reclaim it.
 func (r *run) retain(ctx context.Context, ns *corev1.Namespace) error {
 	var errs []error
 	err := r.EachOwned(ctx, func(o client.Object) error {
 		if _, isNamespace := o.(*corev1.Namespace); !isNamespace {
-			errs = append(errs, r.Release(ctx, o, nil)) // one that cannot be released keeps none of the others
+			errs = append(errs, r.Release(ctx, o, nil)) // one that cannot be released does not keep the others
 		}
 		return nil
 	})
@@ -157,7 +158,7 @@ func (r *run) retain(ctx context.Context, ns *corev1.Namespace) error {
 	return r.Release(ctx, ns, map[string]string{tenancy.AnnotationReleasedBy: r.Obj.Name})
 }
 
-// forget removes annotations from the Namespace, and gives the Namespace as it is then.
+// forget removes annotations from the Namespace, and returns the resulting Namespace.
 func (r *run) forget(ctx context.Context, ns *corev1.Namespace, keys ...string) (*corev1.Namespace, error) {
 	after := ns.DeepCopy()
 	for _, key := range keys {

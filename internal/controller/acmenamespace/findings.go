@@ -16,19 +16,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/tenancy"
 )
 
 const (
 	// maxFindings is how many findings the status describes.
 	maxFindings = 10
-	// maxFinding is the longest description of one; names and subjects are the tenants' own.
+	// maxFinding is the longest description of one; names and subjects are chosen by tenants.
 	maxFinding = 200
+	// maxName keeps one name from taking all the room.
+	maxName = maxFinding / 4
 	// maxSubjects is how many subjects of a RoleBinding a description names.
 	maxSubjects = 3
 )
 
-// findings collects what the operator leaves alone: all of it counted, the first of it described.
+// findings collects what the operator leaves alone: it counts all of it and describes the first of it.
 type findings struct {
 	count int32
 	items []string
@@ -37,7 +40,7 @@ type findings struct {
 func (f *findings) add(format string, args ...any) {
 	f.count++
 	if len(f.items) < maxFindings {
-		f.items = append(f.items, shortened(fmt.Sprintf(format, args...)))
+		f.items = append(f.items, names.Clip(fmt.Sprintf(format, args...), maxFinding))
 	}
 }
 
@@ -47,7 +50,7 @@ func (f *findings) then(more findings) {
 	f.items = append(f.items, more.items[:min(len(more.items), maxFindings-len(f.items))]...)
 }
 
-// status is what the status shows; nil when there is nothing.
+// status returns the findings for the status; nil when there are none.
 func (f *findings) status() *v1alpha1.Findings {
 	if f.count == 0 {
 		return nil
@@ -55,20 +58,13 @@ func (f *findings) status() *v1alpha1.Findings {
 	return &v1alpha1.Findings{Count: f.count, Items: f.items}
 }
 
-// describe is what an event says about findings.
+// describe returns the text of an event about findings.
 func describe(f *v1alpha1.Findings) string {
 	text := strings.Join(f.Items, "; ")
 	if more := int(f.Count) - len(f.Items); more > 0 {
 		text += fmt.Sprintf("; and %d more", more)
 	}
 	return text
-}
-
-func shortened(text string) string {
-	if len(text) <= maxFinding {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxFinding], "") + "…"
 }
 
 // bindings describes the RoleBindings beside the operator's own; those that name one of the former
@@ -78,7 +74,7 @@ type bindings struct {
 	named, other findings
 }
 
-// add takes in one RoleBinding.
+// add adds one RoleBinding.
 func (b *bindings) add(rb *rbacv1.RoleBinding) {
 	if rb.Name == tenancy.RoleName {
 		return
@@ -87,10 +83,10 @@ func (b *bindings) add(rb *rbacv1.RoleBinding) {
 	if slices.ContainsFunc(rb.Subjects, func(s rbacv1.Subject) bool { return slices.Contains(b.former, subjectName(s)) }) {
 		into, note = &b.named, ", a former administrator among them"
 	}
-	into.add("RoleBinding %q gives %s %q to %s%s", rb.Name, rb.RoleRef.Kind, clipped(rb.RoleRef.Name), subjects(rb.Subjects, b.former), note)
+	into.add("RoleBinding %q gives %s %q to %s%s", rb.Name, rb.RoleRef.Kind, names.Clip(rb.RoleRef.Name, maxName), subjects(rb.Subjects, b.former), note)
 }
 
-// all is what was found, with what concerns former administrators first.
+// all returns all findings, those about former administrators first.
 func (b *bindings) all() findings {
 	all := b.named
 	all.items = slices.Clone(all.items)
@@ -117,7 +113,7 @@ func subjects(list []rbacv1.Subject, former []string) string {
 		if s.Namespace != "" {
 			name = s.Namespace + "/" + name
 		}
-		out = append(out, fmt.Sprintf("%s %q", s.Kind, clipped(name)))
+		out = append(out, fmt.Sprintf("%s %q", s.Kind, names.Clip(name, maxName)))
 	}
 	if more := len(list) - maxSubjects; more > 0 {
 		out = append(out, fmt.Sprintf("%d more", more))
@@ -125,18 +121,10 @@ func subjects(list []rbacv1.Subject, former []string) string {
 	return strings.Join(out, ", ")
 }
 
-// clipped keeps one name from taking all the room.
-func clipped(name string) string {
-	if len(name) <= maxFinding/4 {
-		return name
-	}
-	return strings.ToValidUTF8(name[:maxFinding/4], "") + "…"
-}
-
 // subjectName is what status.administrators calls a subject.
 func subjectName(s rbacv1.Subject) string { return s.Kind + " " + s.Name }
 
-// administrators are the subjects that the spec asks for, as the status shows them.
+// administrators returns the subjects in the spec, as the status shows them.
 func administrators(spec v1alpha1.AcmeNamespaceSpec) []string {
 	all := []string{rbacv1.UserKind + " " + spec.AdminUsername}
 	for _, g := range spec.AdminGroups {
@@ -145,16 +133,16 @@ func administrators(spec v1alpha1.AcmeNamespaceSpec) []string {
 	return all
 }
 
-// sameSubjects tells whether a RoleBinding has exactly these administrators.
+// sameSubjects reports whether a RoleBinding has exactly these administrators.
 func sameSubjects(have []rbacv1.Subject, want []string) bool {
-	var names []string
+	var all []string
 	for _, s := range have {
-		names = append(names, subjectName(s))
+		all = append(all, subjectName(s))
 	}
-	return slices.Equal(names, want)
+	return slices.Equal(all, want)
 }
 
-// removed are those who were administrators and are none any more.
+// removed returns the former administrators.
 func removed(before, now []string) []string {
 	return slices.DeleteFunc(slices.Clone(before), func(s string) bool { return slices.Contains(now, s) })
 }
@@ -176,7 +164,7 @@ func (f *findings) addPolicy(p *networkingv1.NetworkPolicy) {
 	}
 }
 
-// anyPeer tells whether a list of peers holds everybody, or every pod of the cluster.
+// anyPeer reports whether a list of peers contains everybody, or every pod of the cluster.
 func anyPeer(peers []networkingv1.NetworkPolicyPeer) bool {
 	return len(peers) == 0 || slices.ContainsFunc(peers, func(p networkingv1.NetworkPolicyPeer) bool {
 		if p.IPBlock != nil {
@@ -204,8 +192,8 @@ func (f *findings) addLimitRange(l *corev1.LimitRange) {
 	}
 }
 
-// addLabels describes the labels of a Namespace that weaken guardrails or look as if they were some, and that the
-// operator does not set.
+// addLabels describes the labels of a Namespace that weaken guardrails or resemble them, and that the operator
+// does not set.
 func (f *findings) addLabels(ns *corev1.Namespace) {
 	for _, key := range slices.Sorted(maps.Keys(ns.Labels)) {
 		isSecurity := strings.HasPrefix(key, podSecurityPrefix) && key != podSecurityLabel

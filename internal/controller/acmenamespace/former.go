@@ -17,21 +17,21 @@ import (
 	"github.com/acme/platform-operator/internal/tenancy"
 )
 
-// An AcmeNamespace that went without its finalizer has left its marks on the Namespace, and billing does not know that it
-// is gone. When another one takes the Namespace, one write puts its own marks in the place of the former's and records
-// the release that is to be reported; the record is dropped once billing knows.
+// An AcmeNamespace that was removed without its finalizer has left its owner marks on the Namespace, and its
+// release is not reported to billing. When another one adopts the Namespace, one write replaces the marks and
+// records the release that is to be reported; the record is removed once it is reported.
 
-// unreported is a release that billing does not know of.
+// unreported is a release that is not reported to billing yet.
 type unreported struct {
 	UID   types.UID `json:"uid"`
 	Name  string    `json:"name"`
 	Tier  string    `json:"tier,omitempty"`
 	Admin string    `json:"admin,omitempty"`
-	// At is when the operator noticed: nobody knows when the owner went.
+	// At is when the operator noticed: when the owner was removed is not known.
 	At time.Time `json:"at"`
 }
 
-// releases are what billing is to be told.
+// releases returns what is to be reported to billing.
 func releases(all []unreported, namespace string) []billing.Release {
 	out := make([]billing.Release, 0, len(all)+1)
 	for _, u := range all {
@@ -40,12 +40,14 @@ func releases(all []unreported, namespace string) []billing.Release {
 	return out
 }
 
-// maxRecorded is how many releases a record may hold. Each takes the loss of an owner without its finalizer while billing
-// is away: a longer record was not written by the operator. It bounds what somebody can invent who may write the Namespace
-// where the guardrail policy is missing; nothing at hand proves a release whose owner is gone.
+// maxRecorded is the most releases of a record. Each one means that an owner was removed without its finalizer
+// while billing was down: a longer record was not written by the operator. It limits forged records, which
+// users with write access to the Namespace can create if the guardrail policy is missing; a release whose owner
+// is gone cannot be proved.
 const maxRecorded = 20
 
-// recorded are the releases that a Namespace has on record. A record that cannot be read, or is too long, is none.
+// recorded returns the releases that are recorded on a Namespace: none if the record cannot be parsed or is too
+// long.
 func recorded(ns *corev1.Namespace) []unreported {
 	if ns == nil {
 		return nil
@@ -57,8 +59,8 @@ func recorded(ns *corev1.Namespace) []unreported {
 	return all
 }
 
-// ended leaves of releases those of AcmeNamespaces that do not exist any more. A Namespace may come from somebody who
-// wrote the marks of another tenant on it: billing must not hear that this one is gone.
+// ended returns the releases of AcmeNamespaces that no longer exist. The marks of another tenant may have been
+// forged on the Namespace: its release must not be reported while it exists.
 func ended(all []unreported, existing []v1alpha1.AcmeNamespace) []unreported {
 	return slices.DeleteFunc(all, func(u unreported) bool {
 		exists := func(n v1alpha1.AcmeNamespace) bool { return n.UID == u.UID }
@@ -66,7 +68,7 @@ func ended(all []unreported, existing []v1alpha1.AcmeNamespace) []unreported {
 	})
 }
 
-// record is how releases stand on a Namespace; empty when there are none.
+// record encodes releases for the annotation; empty when there are none.
 func record(all []unreported) string {
 	if len(all) == 0 {
 		return ""
@@ -75,8 +77,8 @@ func record(all []unreported) string {
 	return string(text)
 }
 
-// formerOwner is the release of the AcmeNamespace whose marks a Namespace carries, when that is not the one with the given
-// UID. The quotas are those in the Namespace: the one that is named after a tier tells the former's.
+// formerOwner returns the release of the AcmeNamespace whose marks a Namespace carries, if its UID is not the
+// given one. The tier of the former owner is the name of its quota.
 func formerOwner(ns *corev1.Namespace, uid types.UID, quotas []corev1.ResourceQuota, now time.Time) (unreported, bool) {
 	former := types.UID(ns.Labels[names.LabelOwnerUID])
 	if former == "" || former == uid {

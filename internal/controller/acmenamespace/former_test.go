@@ -50,7 +50,7 @@ func TestFormerOwner(t *testing.T) {
 		quotas []corev1.ResourceQuota
 		want   *unreported
 	}{
-		{"nobody's", marked("", "", nil, nil), nil, nil},
+		{"without an owner", marked("", "", nil, nil), nil, nil},
 		{"released by a finalizer: it has no mark", marked("", "", nil, map[string]string{"tenancy.acme.com/released-by": "other"}), nil, nil},
 		{"mine", marked("me", "mine", nil, nil), nil, nil},
 		{"mine, and its label was taken off", marked("", "mine", nil, nil), nil, nil},
@@ -98,8 +98,8 @@ func TestRecordOfReleases(t *testing.T) {
 	n := &v1alpha1.AcmeNamespace{}
 	n.Spec.NamespaceName, n.Spec.AdminUsername = "app-a", "sam"
 	r := &run{Scope: engine.Scope[*v1alpha1.AcmeNamespace]{Obj: n}, unreported: all, kind: kind{Options: Options{RetryMax: time.Minute}}}
-	if got, want := r.sayUnreported(), `. Billing does not know yet that the former AcmeNamespace one (UID a) is gone, nor 1 more. `+
-		`It is reported again at least every 1m0s; to drop the report, set the annotation tenancy.acme.com/skip-billing: "true"`; got != want {
+	if got, want := r.sayUnreported(), `. The release of the former AcmeNamespace one (UID a) is not reported to billing yet, nor 1 more. `+
+		`This is retried at least every 1m0s; to skip the report, set the annotation tenancy.acme.com/skip-billing: "true"`; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/acme/platform-operator/internal/tenancy"
 )
 
-// Holds are the guardrails, of whatever tier: each has one name in every namespace, but for quotas, of which one is named
-// after the tier.
+// Holds are the guardrails of all tiers: each has one name in every namespace, except for quotas, one of which
+// is named after the tier.
 var Holds = []engine.Held{
 	{Of: &corev1.LimitRange{}, Names: []string{limitRangeName}},
 	{Of: &corev1.ResourceQuota{}, Names: append(quotaNames(), tenancy.PriorityQuotaName)},
@@ -29,21 +29,21 @@ var Holds = []engine.Held{
 	{Of: &networkingv1.NetworkPolicy{}, Names: []string{networkPolicyName}},
 }
 
-// quotaNames are the names that the quota of a tier may have.
+// quotaNames returns the names that the quota of a tier may have.
 func quotaNames() []string {
 	return []string{string(common.TierDev), string(common.TierStg), string(common.TierProd)}
 }
 
-// isGuardrail tells whether an object is one of the guardrails by its name. In a Namespace that is ours these names are
-// ours as well, whoever has made the object: the list is closed, and what tenants make there has other names.
+// isGuardrail reports whether an object is one of the guardrails by its name. In an owned Namespace these names
+// are the operator's, whatever created the object: the list is closed, and tenants use other names.
 func isGuardrail(_ *v1alpha1.AcmeNamespace, o client.Object) bool {
 	return slices.ContainsFunc(Holds, func(h engine.Held) bool {
 		return reflect.TypeOf(h.Of) == reflect.TypeOf(o) && slices.Contains(h.Names, o.GetName())
 	})
 }
 
-// leavable are the guardrails that an AcmeNamespace of another tier may have left in a Namespace and that this one may
-// not want.
+// leavable returns the guardrails that a former AcmeNamespace of another tier may have left in a Namespace and
+// that this one may not want.
 func leavable(namespace string) []client.Object {
 	all := []client.Object{&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: networkPolicyName}}}
 	for _, tier := range quotaNames() {

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -75,10 +76,10 @@ var _ = Describe("The guardrail policy", Ordered, ContinueOnFailure, func() {
 		return c
 	}
 
-	DescribeTable("lets nobody forge marks at creation", func(o func() client.Object, labels, annotations map[string]string) {
+	DescribeTable("lets no tenant forge marks at creation", func(o func() client.Object, labels, annotations map[string]string) {
 		forged := marked(o(), "forged", labels, annotations)
 		Expect(tenant.Create(ctx, forged)).To(forbidden("are written by the operator only"))
-		Expect(gitOps.Create(ctx, forged, client.DryRunAll)).To(Succeed(), "whoever may change AcmeNamespaces may do this, too")
+		Expect(gitOps.Create(ctx, forged, client.DryRunAll)).To(Succeed(), "users who may change AcmeNamespaces may do this, too")
 	},
 		Entry("a RoleBinding", func() client.Object { return bind("Role", "namespace-admin", person("kim")) }, uid, nil),
 		Entry("a Role", func() client.Object { return &rbacv1.Role{} }, uid, map[string]string{annotationOwner: "acmenamespace/policy"}),
@@ -86,7 +87,7 @@ var _ = Describe("The guardrail policy", Ordered, ContinueOnFailure, func() {
 		Entry("a ConfigMap that caches would hold", func() client.Object { return &corev1.ConfigMap{} }, managed, nil),
 	)
 
-	It("lets nobody set, change or remove marks later", func() {
+	It("lets no tenant set, change or remove marks later", func() {
 		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "plain"}}
 		Expect(tenant.Create(ctx, cm)).To(Succeed())
 		Expect(patch(tenant, cm, `{"metadata":{"labels":{"platform.acme.com/owner-uid":"4711"}}}`)).To(forbidden("are written by the operator only"))
@@ -107,7 +108,7 @@ var _ = Describe("The guardrail policy", Ordered, ContinueOnFailure, func() {
 		Expect(tenant.Delete(ctx, ours)).To(Succeed())
 	})
 
-	It("protects no backdoor that was marked before the policy was there", func() {
+	It("protects no backdoor that was marked before the policy was installed", func() {
 		backdoor := bind("Role", "namespace-admin", person("mallory"))
 		Create(marked(backdoor, "backdoor", uid, nil))
 		Expect(tenant.Delete(ctx, backdoor)).To(Succeed())
@@ -135,8 +136,8 @@ var _ = Describe("The guardrail policy", Ordered, ContinueOnFailure, func() {
 		Expect(gitOps.Patch(ctx, object.DeepCopy(), client.RawPatch(types.MergePatchType, open), client.DryRunAll)).To(Succeed())
 	})
 
-	It("lets nobody give a Namespace the marks of one that was released or is owned", func() {
-		// Billing hears of what is on record when somebody adopts the Namespace.
+	It("lets no tenant give a Namespace the marks of one that was released or is owned", func() {
+		// The recorded releases are reported to billing when the Namespace is adopted.
 		const ended = `[{"uid":"4711","name":"victim","tier":"prod","admin":"kim","at":"2026-01-01T00:00:00Z"}]`
 		for i, annotations := range []map[string]string{
 			{annotationReleased: "mine"}, {annotationOwner: "acmenamespace/policy"}, {annotationUnreported: ended},
@@ -151,14 +152,14 @@ var _ = Describe("The guardrail policy", Ordered, ContinueOnFailure, func() {
 		Expect(patch(helper, plain, `{"metadata":{"annotations":{"tenancy.acme.com/unreported-releases":"[]"}}}`)).To(forbidden("are written by the operator only"))
 	})
 
-	DescribeTable("lets nobody bind rights to everybody", func(kind, name string, allowed bool) {
+	DescribeTable("lets no tenant grant rights to everybody", func(kind, name string, allowed bool) {
 		subject := rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: kind, Name: name}
 		if kind == rbacv1.ServiceAccountKind {
 			subject = rbacv1.Subject{Kind: kind, Namespace: ns, Name: name}
 		}
 		check := Succeed()
 		if !allowed {
-			check = forbidden("must not give rights to users or groups that begin with system:")
+			check = forbidden("must not grant rights to users or groups that begin with system:")
 		}
 		role := bind("Role", "namespace-admin", subject)
 		role.Namespace, role.Name = ns, "everybody"
@@ -184,16 +185,16 @@ var _ = Describe("The guardrail policy", Ordered, ContinueOnFailure, func() {
 		Entry("another namespace's robots", "Group", "system:serviceaccounts:ci", true),
 	)
 
-	It("lets nobody extend a RoleBinding to everybody", func() {
+	It("lets no tenant extend a RoleBinding to everybody", func() {
 		mine := bind("Role", "namespace-admin", person("kim"))
 		mine.Namespace, mine.Name = ns, "mine"
 		Expect(tenant.Create(ctx, mine)).To(Succeed())
 		Expect(patch(tenant, mine, `{"subjects":[{"kind":"Group","apiGroup":"rbac.authorization.k8s.io","name":"system:unauthenticated"}]}`)).
-			To(forbidden("must not give rights to users or groups that begin with system:"))
+			To(forbidden("must not grant rights to users or groups that begin with system:"))
 		Expect(tenant.Delete(ctx, mine)).To(Succeed())
 	})
 
-	It("lets nobody take the traffic to an address by a Service", func() {
+	It("lets no tenant intercept the traffic to an address by a Service", func() {
 		const refused = "must not have externalIPs"
 		service := func(in, name string, ips ...string) *corev1.Service {
 			return &corev1.Service{
@@ -205,7 +206,7 @@ var _ = Describe("The guardrail policy", Ordered, ContinueOnFailure, func() {
 		plain := service(ns, "plain")
 		Expect(tenant.Create(ctx, plain)).To(Succeed())
 		Expect(patch(tenant, plain, `{"spec":{"externalIPs":["1.1.1.1"]}}`)).To(forbidden(refused))
-		Expect(patch(gitOps, plain, `{"spec":{"externalIPs":["1.1.1.1"]}}`)).To(Succeed(), "whoever may change AcmeNamespaces may do this, too")
+		Expect(patch(gitOps, plain, `{"spec":{"externalIPs":["1.1.1.1"]}}`)).To(Succeed(), "users who may change AcmeNamespaces may do this, too")
 		Expect(patch(tenant, plain, `{"metadata":{"labels":{"a":"b"}}}`)).To(Succeed(), "what it has may stay")
 		Expect(patch(tenant, plain, `{"spec":{"externalIPs":["1.1.1.1","1.0.0.1"]}}`)).To(forbidden(refused))
 		Expect(patch(tenant, plain, `{"spec":{"externalIPs":null}}`)).To(Succeed())
@@ -227,7 +228,7 @@ var _ = Describe("The guardrail policy", Ordered, ContinueOnFailure, func() {
 		}
 	})
 
-	It("leaves Kubernetes' controllers their work on what carries marks, and the tenant their Jobs", func() {
+	It("does not hinder Kubernetes' controllers on marked objects, nor tenants on their Jobs", func() {
 		made := job(&batchv1.Job{})
 		marked(made, "nightly-1", map[string]string{labelOwnerUID: "4711", labelManagedBy: "platform-operator"}, map[string]string{annotationOwner: "crontab/app-policy/nightly"})
 		made.Finalizers = []string{"platform.acme.com/test"}

@@ -24,6 +24,7 @@ import (
 	"github.com/acme/platform-operator/internal/external/identity/ldaptest"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -128,7 +129,7 @@ func newDirectory() *directory {
 	return d
 }
 
-const unanswered = "the identity provider could not be asked; the namespace is provided, and the question is asked again. The operator's log says why"
+const unanswered = "the identity provider could not be queried; the namespace is provided, and the query is repeated. The operator's log shows why"
 
 func asked(user string) func(*v1alpha1.AcmeNamespaceSpec) {
 	return func(s *v1alpha1.AcmeNamespaceSpec) { s.AdminUsername = user }
@@ -151,30 +152,30 @@ var _ = Describe("With a directory and webhooks, the administrator", Ordered, Co
 	},
 		Entry("when the directory knows the user", "known", "sam"),
 		Entry("without the prefix that the cluster puts before the name", "known-prefix", "oidc:sam"),
-		Entry("without being asked for when it is a service account", "known-robot", "system:serviceaccount:ci:deployer"),
+		Entry("without a query when it is a service account", "known-robot", "system:serviceaccount:ci:deployer"),
 	)
 
-	It("is refused at once when the directory does not know the user", func() {
+	It("is rejected at once when the directory does not know the user", func() {
 		n := team("unknown", asked("nobody"))
 		err := Admin.Create(ctx, n)
 		Expect(apierrors.IsInvalid(err)).To(BeTrue(), "%v", err)
 		Expect(err).To(MatchError(ContainSubstring(
-			`spec.adminUsername: Forbidden: adminUsername "nobody" is not known to the identity provider; give the name exactly as it has it`)))
+			`spec.adminUsername: Forbidden: adminUsername "nobody" is not known to the identity provider; set the name exactly as the provider spells it`)))
 		Expect(Gone(n)()).To(Succeed())
 	})
 
-	It("cannot be changed to somebody unknown", func() {
+	It("cannot be changed to an unknown user", func() {
 		n := created(team("unknown-later"))
 		patch := client.RawPatch(client.Merge.Type(), []byte(`{"spec":{"adminUsername":"nobody"}}`))
 		Expect(Admin.Patch(ctx, n, patch)).To(MatchError(ContainSubstring(`adminUsername "nobody" is not known`)))
 	})
 
-	It("is taken with a warning while the directory is down, and asked for again when it is back", func() {
+	It("is admitted with a warning while the directory is down, and verified when it is up again", func() {
 		d.line.cut()
 		n := team("unasked")
 		Create(n)
-		Expect(Warned.Take()).To(ConsistOf(`the identity provider could not be asked for adminUsername "sam"; ` +
-			"the object is admitted, and the question is asked again"))
+		Expect(Warned.Take()).To(ConsistOf(`the identity provider could not be queried for adminUsername "sam"; ` +
+			"the object is admitted, and the query is repeated"))
 		Eventually(Condition(n, "AdminVerified")).Should(Equal("Unknown IdentityUnreachable"))
 		Expect(Message(n, "AdminVerified")).To(Equal(unanswered))
 		AwaitReady(n)
@@ -183,7 +184,7 @@ var _ = Describe("With a directory and webhooks, the administrator", Ordered, Co
 		awaitVerified(n)
 	})
 
-	It("is taken with a warning while the directory cannot be trusted, until its authority is right", func() {
+	It("is admitted with a warning while the directory cannot be trusted, until its authority is correct", func() {
 		Change(d.ca, func(cm *corev1.ConfigMap) { cm.Data["ca.crt"] = string(otherAuthority()) })
 		n := team("untrusted")
 		Create(n)
@@ -193,7 +194,7 @@ var _ = Describe("With a directory and webhooks, the administrator", Ordered, Co
 		awaitVerified(n)
 	})
 
-	It("is asked for with the password that is in the Secret now", func() {
+	It("is queried with the current password in the Secret", func() {
 		d.server.SetPassword("rotated")
 		n := team("rotated")
 		Create(n)
@@ -221,11 +222,11 @@ var _ = Describe("With a directory and without webhooks, the administrator", Ord
 		StartOperator(d.config)
 	})
 
-	It("gets nothing while the directory does not know the user, and all once it does", func() {
+	It("gets no namespace while the directory does not know the user, and gets it once it does", func() {
 		n := team("stranger", asked("oidc:kim"))
 		Create(n)
 		Eventually(Ready(n)).Should(Equal("False UnknownUser"))
-		Expect(Message(n, "AdminVerified")).To(Equal(`adminUsername "oidc:kim" is not known to the identity provider; give the name exactly as it has it`))
+		Expect(Message(n, "AdminVerified")).To(Equal(`adminUsername "oidc:kim" is not known to the identity provider; set the name exactly as the provider spells it`))
 		Expect(Condition(n, "Stalled")()).To(Equal("True UnknownUser"))
 		Expect(Gone(bareNamespace("app-stranger"))()).To(Succeed())
 		d.server.AddUser("kim")
@@ -233,7 +234,7 @@ var _ = Describe("With a directory and without webhooks, the administrator", Ord
 		AwaitReady(n)
 	})
 
-	It("keeps the namespace when an unknown user is put in the place of a known one", func() {
+	It("keeps the namespace when an unknown user replaces a known one", func() {
 		n := created(team("replaced"))
 		Change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.AdminUsername = "nobody" })
 		Eventually(Ready(n)).Should(Equal("False UnknownUser"))
@@ -244,7 +245,7 @@ var _ = Describe("With a directory and without webhooks, the administrator", Ord
 		Expect(bindingOf(n).Subjects[0].Name).To(Equal("oidc:sam"))
 	})
 
-	It("gets the namespace while the directory is down, and is asked for again", func() {
+	It("gets the namespace while the directory is down, and the query is repeated", func() {
 		d.line.cut()
 		n := created(team("unasked-loop"))
 		Expect(Condition(n, "AdminVerified")()).To(Equal("Unknown IdentityUnreachable"))

@@ -18,6 +18,7 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -50,10 +51,10 @@ func seed(name string) *v1alpha1.AcmeNamespace {
 
 var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 	var (
-		op   *testenv.Operator
-		told = &ledger{}
+		op     *Operator
+		billed = &ledger{}
 	)
-	BeforeAll(func() { op = StartOperator(func(o *operator.Options) { o.Ledger = told }) })
+	BeforeAll(func() { op = StartOperator(func(o *operator.Options) { o.Ledger = billed }) })
 
 	Describe("of the manifests that users have", func() {
 		It("minimal: a namespace with its administrator, and the tier dev", func() {
@@ -88,24 +89,24 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 			Expect(n.Status.DeletionPolicy).To(Equal(v1alpha1.DeletionRetain))
 		})
 
-		It("finalizer: billing is told first; only then the namespace goes and the finalizer is taken off", func() {
+		It("finalizer: billing gets the report first; only then the namespace and the finalizer are removed", func() {
 			n := seed("acmenamespace-finalizer")
 			AwaitReady(n)
 			Expect(n.Finalizers).To(Equal([]string{finalizer}))
 			ns := namespaceOf(n)
-			told.answer(errBilling)
+			billed.answer(errBilling)
 			Remove(n)
 			Eventually(Condition(n, "BillingReleased")).Should(Equal("False BillingFailed"))
 			Expect(Reload(ns)).To(Succeed())
 			Expect(ns.DeletionTimestamp).To(BeNil())
 
-			told.answer(nil)
+			billed.answer(nil)
 			Eventually(Condition(n, "NamespaceReleased")).Should(Equal("False NamespaceTerminating"))
 			Expect(Condition(n, "BillingReleased")()).To(Equal("True Done"))
-			heard := len(told.Of(n)())
+			heard := len(billed.Of(n)())
 			Eventually(Gone(n)).Should(Succeed())
 			Expect(Gone(ns)()).To(Succeed(), "the finalizer stays until the namespace is gone")
-			Expect(told.Of(n)()).To(HaveLen(heard), "it is not told again while the namespace goes")
+			Expect(billed.Of(n)()).To(HaveLen(heard), "it gets no second report while the namespace is deleted")
 		})
 	})
 
@@ -124,7 +125,7 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 		}).Should(Succeed(), "a plain pod is admitted, with the defaults of the limit range")
 	})
 
-	It("lays its own quota over the tier's, and takes it off again", func() {
+	It("overrides the tier's quota, and removes the override again", func() {
 		n := created(team("own-quota", func(s *v1alpha1.AcmeNamespaceSpec) {
 			s.Quota = amounts("cpu", "8000m", "requests.storage", "102400Mi", "count/jobs.batch", "3")
 		}))
@@ -138,7 +139,7 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 		Expect(in("app-own-quota", "dev", rq).Spec.Hard).To(holdAmounts("cpu", "5", "memory", "10Gi", "pods", "10"))
 	})
 
-	It("puts labels on its namespace and takes off only its own", func() {
+	It("sets labels on its namespace and removes only its own", func() {
 		n := created(team("labels", func(s *v1alpha1.AcmeNamespaceSpec) {
 			s.Labels = map[string]v1alpha1.LabelValue{"team": "a", "empty": ""}
 		}))
@@ -174,7 +175,7 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 		Expect(bindingOf(n).Subjects).To(ConsistOf(rbacv1.Subject{APIGroup: "rbac.authorization.k8s.io", Kind: "User", Name: "kim"}))
 	})
 
-	DescribeTable("takes any administrator that an identity provider may hand out", func(name, user string) {
+	DescribeTable("accepts any administrator name that an identity provider may have", func(name, user string) {
 		n := created(team(name, func(s *v1alpha1.AcmeNamespaceSpec) { s.AdminUsername = user }))
 		Expect(bindingOf(n).Subjects).To(HaveLen(1))
 		Expect(bindingOf(n).Subjects[0].Name).To(Equal(user))
@@ -189,7 +190,7 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 		Entry("a service account", "user-robot", "system:serviceaccount:ci:deployer"),
 	)
 
-	It("writes nothing while nothing changes, whatever was asked for in whichever spelling", func() {
+	It("writes nothing while nothing changes, whatever the spelling of the spec", func() {
 		n := created(team("quiet", func(s *v1alpha1.AcmeNamespaceSpec) {
 			s.AdminUsername, s.AdminGroups = "CN=sam,OU=x", []string{"b", "a"}
 			s.Quota = amounts("cpu", "8000m", "memory", "2048Mi", "requests.storage", "0.5Ti", "services.nodeports", "0")
@@ -203,7 +204,7 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 		}).Should(BeEmpty())
 	})
 
-	It("says each turn of its fate in an event", func() {
+	It("emits an event at each transition", func() {
 		n := created(team("eventful"))
 		Eventually(EventsOf(n)).Should(ContainElement(HavePrefix("Normal Ready: ")))
 		Change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.Quota = amounts("cpus", "1") })
@@ -227,27 +228,27 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 		Eventually(Ready(n)).Should(Equal("False QuotaInvalid"))
 		Expect(phase()).To(Equal(v1alpha1.PhaseCreated), "the namespace exists, whatever came after")
 
-		told.answer(errBilling)
+		billed.answer(errBilling)
 		Remove(n)
 		Eventually(phase).Should(Equal(v1alpha1.PhaseTerminating))
-		told.answer(nil)
+		billed.answer(nil)
 		Eventually(Gone(n)).Should(Succeed())
 	})
 
-	It("says so while its namespace is going away, and has it made anew", func() {
+	It("reports that its namespace is being deleted, and creates it again", func() {
 		n := created(team("deleted"))
 		old := namespaceOf(n)
 		Remove(old)
 		Eventually(Ready(n)).Should(Equal("False NamespaceTerminating"))
-		Expect(Message(n, "Admitted")).To(HavePrefix(`the Namespace "app-deleted" is being deleted; it is made anew once it is gone`))
-		Expect(Condition(n, "Stalled")()).To(Equal("none"), "nobody has to do anything")
+		Expect(Message(n, "Admitted")).To(HavePrefix(`the Namespace "app-deleted" is being deleted; it is created again once it is gone`))
+		Expect(Condition(n, "Stalled")()).To(Equal("none"), "no user has to do anything")
 		AwaitReady(n)
 		Expect(namespaceOf(n).UID).NotTo(Equal(old.UID))
 		Expect(namespaceOf(n).UID).To(Equal(n.Status.NamespaceUID))
 		bindingOf(n)
 	})
 
-	Describe("whose children somebody changes", func() {
+	Describe("whose children are changed", func() {
 		var n *v1alpha1.AcmeNamespace
 		BeforeAll(func() { n = created(team("drift", func(s *v1alpha1.AcmeNamespaceSpec) { s.DeploymentTier = "stg" })) })
 
@@ -292,7 +293,7 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 			}(),
 		)
 
-		DescribeTable("makes anew", func(o client.Object, name string) {
+		DescribeTable("creates again", func(o client.Object, name string) {
 			o.SetName(name)
 			o.SetNamespace("app-drift")
 			Expect(Reload(o)).To(Succeed())
@@ -318,7 +319,7 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 				RoleRef:    rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "cluster-admin"},
 				Subjects:   []rbacv1.Subject{{APIGroup: "rbac.authorization.k8s.io", Kind: "User", Name: "mallory"}},
 			}
-			// The operator makes its own anew at once: this is who is faster.
+			// The operator creates it again at once: this is the race.
 			Eventually(func(g Gomega) {
 				_ = Admin.Delete(ctx, rb.DeepCopy())
 				foreign.ResourceVersion = ""

@@ -17,6 +17,7 @@ import (
 	"github.com/acme/platform-operator/internal/external/billing"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -47,12 +48,12 @@ func ids(releases []billing.Release) []string {
 
 var _ = Describe("An AcmeNamespace that has lost its finalizer", Ordered, ContinueOnFailure, func() {
 	var (
-		op   *testenv.Operator
-		told *ledger
+		op     *Operator
+		billed *ledger
 	)
 	BeforeAll(func() {
-		told = &ledger{}
-		op = StartOperator(Configured("acmeNamespace: {billing: {retryMax: 1s}}"), func(o *operator.Options) { o.Ledger = told })
+		billed = &ledger{}
+		op = StartOperator(Configured("acmeNamespace: {billing: {retryMax: 1s}}"), func(o *operator.Options) { o.Ledger = billed })
 	})
 
 	// lost is an AcmeNamespace that is gone without its finalizer, with the operator stopped.
@@ -73,13 +74,13 @@ var _ = Describe("An AcmeNamespace that has lost its finalizer", Ordered, Contin
 		}).Should(Succeed())
 	}
 
-	It("gets it back at once", func() {
+	It("has it set again at once", func() {
 		n := created(team("lost-back"))
 		Patch(n, `{"metadata":{"finalizers":null}}`)
 		Eventually(func() []string { _ = Reload(n); return n.Finalizers }).Should(Equal([]string{finalizer}))
 	})
 
-	It("is not taken for gone by one that finds its own mark overwritten", func() {
+	It("is not considered gone by one that finds its own mark overwritten", func() {
 		n := created(team("lost-mark"))
 		ns := namespaceOf(n)
 		for range 3 {
@@ -88,11 +89,11 @@ var _ = Describe("An AcmeNamespace that has lost its finalizer", Ordered, Contin
 			Poke(n)
 			AwaitRun(n)
 		}
-		Consistently(told.Of(n)).Should(BeEmpty())
+		Consistently(billed.Of(n)).Should(BeEmpty())
 		Expect(namespaceOf(n).Annotations).NotTo(HaveKey(annotationUnreported))
 	})
 
-	It("leaves its namespace behind with all in it, also when one of its name comes for another namespace", func() {
+	It("leaves its namespace with everything in it, also when one of its name requests another namespace", func() {
 		n, ns := lost("lost", prod)
 		precious := Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "precious"}})
 		again := team("lost", prod, inNamespace("app-lost-new"))
@@ -101,46 +102,46 @@ var _ = Describe("An AcmeNamespace that has lost its finalizer", Ordered, Contin
 		AwaitReady(again)
 		stays(ns, n.UID)
 		Expect(Reload(precious)).To(Succeed())
-		for _, o := range guardRails(ns.Name)[1:] {
+		for _, o := range guardrails(ns.Name)[1:] {
 			Expect(Reload(o)).To(Succeed())
 			Expect(o.GetDeletionTimestamp()).To(BeNil())
 			Expect(o.GetLabels()).To(HaveKeyWithValue(labelOwnerUID, string(n.UID)))
 		}
-		Expect(told.Of(n)()).To(BeEmpty(), "nobody has taken its namespace")
+		Expect(billed.Of(n)()).To(BeEmpty(), "its namespace is not adopted")
 
-		By("another one that takes over what it has left: billing is told of its end")
+		By("another one that adopts what it has left: its release is reported to billing")
 		heir := created(team("lost-heir", adopting, inNamespace(ns.Name)))
 		Expect(namespaceOf(heir).UID).To(Equal(ns.UID))
-		Eventually(told.Of(n)).ShouldNot(BeEmpty())
-		first := told.Of(n)()[0]
+		Eventually(billed.Of(n)).ShouldNot(BeEmpty())
+		first := billed.Of(n)()[0]
 		Expect(first.At).To(BeTemporally("~", time.Now(), time.Minute))
 		first.At = time.Time{}
 		Expect(first).To(Equal(billing.Release{ID: string(n.UID), Name: "lost", Namespace: ns.Name, Tier: "prod", Admin: "sam"}))
 		Eventually(func() map[string]string { return namespaceOf(heir).Annotations }).ShouldNot(HaveKey(annotationUnreported))
-		Expect(told.Of(heir)()).To(BeEmpty())
+		Expect(billed.Of(heir)()).To(BeEmpty())
 
-		By("the end of the one with its name: that does not touch what is the heir's now")
+		By("the deletion of the one with its name: that does not touch what belongs to the new owner")
 		Change(again, func(n *v1alpha1.AcmeNamespace) { n.Spec.DeletionPolicy = v1alpha1.DeletionDelete })
 		Remove(again)
 		Eventually(Gone(again)).Should(Succeed())
 		stays(ns, heir.UID)
-		Expect(ids(told.Of(n)())).To(ConsistOf(string(n.UID), string(again.UID)))
+		Expect(ids(billed.Of(n)())).To(ConsistOf(string(n.UID), string(again.UID)))
 	})
 
-	It("and comes back for the same namespace, has it again; billing is told of the former one", func() {
+	It("and is created again for the same namespace, has it again; the release of the former one is reported", func() {
 		n, ns := lost("lost-same")
 		again := team("lost-same")
 		Create(again)
 		op.Start()
 		AwaitReady(again)
 		stays(ns, again.UID)
-		Eventually(func() []string { return ids(told.Of(n)()) }).Should(ConsistOf(string(n.UID)))
+		Eventually(func() []string { return ids(billed.Of(n)()) }).Should(ConsistOf(string(n.UID)))
 		Eventually(func() map[string]string { return namespaceOf(again).Annotations }).ShouldNot(HaveKey(annotationUnreported))
 		Eventually(Ready(again)).Should(Equal("True Ready"))
 		Expect(again.Status.DeletionPolicy).To(Equal(v1alpha1.DeletionRetain), "it has not made it")
 	})
 
-	It("and comes back only to be deleted, takes nothing along that it never had", func() {
+	It("and is created again only to be deleted, deletes nothing that it never had", func() {
 		n, ns := lost("lost-brief")
 		brief := team("lost-brief")
 		brief.Finalizers = []string{finalizer}
@@ -149,43 +150,43 @@ var _ = Describe("An AcmeNamespace that has lost its finalizer", Ordered, Contin
 		op.Start()
 		Eventually(Gone(brief)).Should(Succeed())
 		stays(ns, n.UID)
-		Expect(told.Of(n)()).To(BeEmpty())
+		Expect(billed.Of(n)()).To(BeEmpty())
 	})
 
-	It("is on record as long as billing does not listen, over restarts and the loss of the next owner", func() {
-		told.answer(errBilling)
-		DeferCleanup(func() { told.answer(nil) })
+	It("is recorded while billing is down, over restarts and the loss of the next owner", func() {
+		billed.answer(errBilling)
+		DeferCleanup(func() { billed.answer(nil) })
 		n, ns := lost("lost-deaf")
 		heir := team("lost-deaf-heir", adopting, inNamespace(ns.Name))
 		Create(heir)
 		op.Start()
 		Eventually(Ready(heir)).Should(Equal("True ReleaseUnreported"))
 		Eventually(func() string { _ = Reload(heir); return Message(heir, "Composed") }).Should(Equal(fmt.Sprintf(
-			`the Namespace "app-lost-deaf" and its guardrails are in place, with the Pod Security level baseline, which all pods meet. Billing does not know yet that the former AcmeNamespace lost-deaf (UID %s) is gone: `+
-				`it cannot be asked as configured; the operator's log has the details. It is reported again at least every 1s; `+
-				`to drop the report, set the annotation tenancy.acme.com/skip-billing: "true"`, n.UID)))
+			`the Namespace "app-lost-deaf" has all guardrails, with the Pod Security level baseline, which all pods meet. The release of the former AcmeNamespace lost-deaf (UID %s) is not reported to billing yet: `+
+				`its configuration does not work; the operator's log has the details. This is retried at least every 1s; `+
+				`to skip the report, set the annotation tenancy.acme.com/skip-billing: "true"`, n.UID)))
 
-		By("the next owner getting lost as well")
+		By("the loss of the next owner as well")
 		op.Stop()
 		lose(heir)
 		last := team("lost-deaf-last", adopting, inNamespace(ns.Name), retained)
 		Create(last)
 		op.Start()
 		Eventually(Ready(last)).Should(Equal("True ReleaseUnreported"))
-		Eventually(func() int { return len(told.Of(n)()) }).Should(BeNumerically(">", 3))
-		Expect(told.Of(last)()).To(BeEmpty())
+		Eventually(func() int { return len(billed.Of(n)()) }).Should(BeNumerically(">", 3))
+		Expect(billed.Of(last)()).To(BeEmpty())
 
-		By("billing that listens again")
-		told.answer(nil)
+		By("billing that is up again")
+		billed.answer(nil)
 		Eventually(Ready(last)).Should(Equal("True Ready"))
-		Expect(ids(told.Of(heir)())).To(ConsistOf(string(heir.UID)))
-		Expect(told.Of(n)()).To(HaveEach(told.Of(n)()[0]), "every try is the same")
+		Expect(ids(billed.Of(heir)())).To(ConsistOf(string(heir.UID)))
+		Expect(billed.Of(n)()).To(HaveEach(billed.Of(n)()[0]), "every try is the same")
 		Expect(namespaceOf(last).Annotations).NotTo(HaveKey(annotationUnreported))
 	})
 
-	It("is reported with the next one's end at the latest, before that", func() {
-		told.answer(errBilling)
-		DeferCleanup(func() { told.answer(nil) })
+	It("is reported with the deletion of the next one at the latest, and before it", func() {
+		billed.answer(errBilling)
+		DeferCleanup(func() { billed.answer(nil) })
 		n, ns := lost("lost-end")
 		heir := team("lost-end-heir", adopting, inNamespace(ns.Name), retained)
 		Create(heir)
@@ -193,10 +194,10 @@ var _ = Describe("An AcmeNamespace that has lost its finalizer", Ordered, Contin
 		Eventually(Ready(heir)).Should(Equal("True ReleaseUnreported"))
 		Remove(heir)
 		Eventually(Condition(heir, "BillingReleased")).Should(Equal("False BillingFailed"))
-		told.answer(nil)
+		billed.answer(nil)
 		Eventually(Gone(heir)).Should(Succeed())
-		Expect(ids(told.Of(n)())).To(ConsistOf(string(n.UID)))
-		Expect(ids(told.Of(heir)())).To(ConsistOf(string(heir.UID)))
+		Expect(ids(billed.Of(n)())).To(ConsistOf(string(n.UID)))
+		Expect(ids(billed.Of(heir)())).To(ConsistOf(string(heir.UID)))
 	})
 
 	It("is not reported as gone by those who forge its marks on a namespace that is adopted", func() {
@@ -212,12 +213,12 @@ var _ = Describe("An AcmeNamespace that has lost its finalizer", Ordered, Contin
 		Eventually(func() map[string]string { return namespaceOf(n).Annotations }).ShouldNot(HaveKey(annotationUnreported))
 		Remove(n)
 		Eventually(Gone(n)).Should(Succeed())
-		Expect(told.Of(victim)()).To(BeEmpty())
+		Expect(billed.Of(victim)()).To(BeEmpty())
 	})
 
-	It("is dropped from the record when nobody is to be told", func() {
-		told.answer(errBilling)
-		DeferCleanup(func() { told.answer(nil) })
+	It("is dropped from the record when no billing is configured", func() {
+		billed.answer(errBilling)
+		DeferCleanup(func() { billed.answer(nil) })
 		_, ns := lost("lost-skip")
 		heir := team("lost-skip-heir", adopting, inNamespace(ns.Name), retained)
 		Create(heir)
@@ -258,9 +259,9 @@ var _ = Describe("An AcmeNamespace that has lost its finalizer", Ordered, Contin
 		op.Start()
 		for i, heir := range heirs {
 			Eventually(Ready(heir)).Should(Equal("True Ready"))
-			Eventually(told.Of(former[i])).ShouldNot(BeEmpty())
-			Expect(told.Of(former[i])()).To(HaveEach(told.Of(former[i])()[0]))
-			Expect(told.Of(former[i])()[0].ID).To(BeEquivalentTo(former[i].UID))
+			Eventually(billed.Of(former[i])).ShouldNot(BeEmpty())
+			Expect(billed.Of(former[i])()).To(HaveEach(billed.Of(former[i])()[0]))
+			Expect(billed.Of(former[i])()[0].ID).To(BeEquivalentTo(former[i].UID))
 			ns := namespaceOf(heir)
 			Expect(ns.Labels).To(HaveKeyWithValue(labelOwnerUID, string(heir.UID)))
 			Expect(heir.Status.DeletionPolicy).To(Equal(v1alpha1.DeletionRetain), "whenever the operator was killed")

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -38,7 +39,7 @@ var _ = Describe("Tenants", Ordered, ContinueOnFailure, func() {
 		return o
 	}
 
-	DescribeTable("who forge marks in a namespace of theirs harm nobody and lose nothing", func(name string, with func(*v1alpha1.AcmeNamespaceSpec)) {
+	DescribeTable("who forge marks in their own namespace harm no other and lose nothing", func(name string, with func(*v1alpha1.AcmeNamespaceSpec)) {
 		theirs := Namespace()
 		n := created(team(name, with))
 		var traps []client.Object
@@ -60,7 +61,7 @@ var _ = Describe("Tenants", Ordered, ContinueOnFailure, func() {
 		Entry("whose namespace is deleted", "forged-delete", func(*v1alpha1.AcmeNamespaceSpec) {}),
 	)
 
-	It("who forge marks in the namespace that they administer get no guardrail of their own removed, nor the operator's", func() {
+	It("who forge marks in the namespace that they administer cause no removal of their own objects, nor of guardrails", func() {
 		n := created(team("forged-inside", retained))
 		o := forged(n, n.Spec.NamespaceName, &rbacv1.Role{}, "mine")
 		Poke(n)
@@ -83,12 +84,12 @@ var _ = Describe("Tenants", Ordered, ContinueOnFailure, func() {
 		Expect(o.GetDeletionTimestamp()).NotTo(BeNil())
 	}
 
-	DescribeTable("who keep a deleted guardrail by a finalizer keep no right by it", func(name string, rails ...int) {
+	DescribeTable("who keep a deleted guardrail by a finalizer gain no right by it", func(name string, rails ...int) {
 		n := created(team(name))
 		ns := n.Spec.NamespaceName
 		var kept []client.Object
 		for _, i := range rails {
-			kept = append(kept, guardRails(ns)[i])
+			kept = append(kept, guardrails(ns)[i])
 			held(kept[len(kept)-1])
 		}
 		Eventually(Condition(n, "Composed")).Should(Equal("False ChildTerminating"))
@@ -119,7 +120,7 @@ var _ = Describe("Tenants", Ordered, ContinueOnFailure, func() {
 	It("who keep the quota of their former tier by a finalizer have the new one's as well", func() {
 		n := created(team("held-quota"))
 		ns := n.Spec.NamespaceName
-		held(guardRails(ns)[0])
+		held(guardrails(ns)[0])
 		Change(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.AdminUsername, n.Spec.DeploymentTier = "kim", "prod" })
 		Eventually(func(g Gomega) {
 			g.Expect(bindingOf(n).Subjects).To(ConsistOf(person("kim")))

@@ -14,6 +14,7 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/external/billing"
 	"github.com/acme/platform-operator/internal/operator"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -28,7 +29,7 @@ type abyss struct {
 
 func newAbyss() *abyss { return &abyss{open: make(chan struct{})} }
 
-// fall waits until the outside answers or the asker gives up.
+// fall waits until the outside answers or the caller gives up.
 func (a *abyss) fall(ctx context.Context) error {
 	a.count(1, 0)
 	defer a.count(-1, 1)
@@ -64,10 +65,10 @@ func (a *abyss) Lookup(ctx context.Context, _ string) (bool, error) { return tru
 // crowd is how many objects wait for the outside; there are two workers.
 const crowd = 30
 
-var _ = Describe("While the outside takes questions and answers none", Ordered, ContinueOnFailure, func() {
+var _ = Describe("While the outside accepts calls and never answers", Ordered, ContinueOnFailure, func() {
 	const twoWorkers = "acmeNamespace: {maxConcurrentReconciles: 2, billing: {retryMax: 1s}}"
 
-	It("billing holds up nothing but what is to be reported to it", func() {
+	It("billing blocks nothing but the objects whose release is reported to it", func() {
 		hanging := newAbyss()
 		StartOperator(Configured(twoWorkers), func(o *operator.Options) { o.Ledger = hanging })
 		var leaving []*v1alpha1.AcmeNamespace
@@ -85,10 +86,10 @@ var _ = Describe("While the outside takes questions and answers none", Ordered, 
 		for _, n := range leaving {
 			Eventually(Condition(n, "BillingReleased")).Should(Equal("False BillingPending"))
 		}
-		Expect(Message(leaving[0], "BillingReleased")).To(Equal("waiting for billing to confirm that it knows of the release"))
+		Expect(Message(leaving[0], "BillingReleased")).To(Equal("waiting for billing to confirm the release"))
 		Eventually(hanging.Within).Should(BeNumerically(">", 1))
 
-		By("new ones, and the end of one that billing need not know of")
+		By("new ones, and the deletion of one without a report")
 		for i := range 3 {
 			created(team(fmt.Sprintf("abyss-new-%d", i)))
 		}
@@ -104,7 +105,7 @@ var _ = Describe("While the outside takes questions and answers none", Ordered, 
 		}
 	})
 
-	It("the identity provider holds up nothing but those whom it is asked for", func() {
+	It("the identity provider blocks nothing but the objects that it is queried for", func() {
 		hanging := newAbyss()
 		StartOperator(Configured(twoWorkers), func(o *operator.Options) { o.Directory = hanging })
 		var coming []*v1alpha1.AcmeNamespace
@@ -116,10 +117,10 @@ var _ = Describe("While the outside takes questions and answers none", Ordered, 
 		for _, n := range coming {
 			Eventually(Condition(n, "AdminVerified")).Should(Equal("False IdentityPending"))
 		}
-		Expect(Message(coming[0], "AdminVerified")).To(Equal("waiting for the identity provider to say whether it knows the user"))
+		Expect(Message(coming[0], "AdminVerified")).To(Equal("waiting for the identity provider to confirm the user"))
 		Expect(Gone(bareNamespace(coming[0].Spec.NamespaceName))()).To(Succeed(), "nothing is made before it has answered")
 
-		By("one of a service account, and the end of one")
+		By("one of a service account, and the deletion of one")
 		created(team("unknown-robot", asked("system:serviceaccount:ci:deployer")))
 		Remove(coming[0])
 		Eventually(Gone(coming[0])).Should(Succeed())

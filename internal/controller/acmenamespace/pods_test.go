@@ -8,11 +8,12 @@ import (
 	. "github.com/onsi/gomega"
 
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 var _ = Describe("That all pods meet the Pod Security level", func() {
-	It("is on record, until another level was enforced meanwhile", func() {
+	It("is recorded, until another level was enforced meanwhile", func() {
 		op := StartOperator()
 		n := created(team("pods-record"))
 		ns := namespaceOf(n)

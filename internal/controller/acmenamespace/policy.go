@@ -20,13 +20,13 @@ import (
 	"github.com/acme/platform-operator/internal/names"
 )
 
-// guardRails is the guardrail policy with its bindings, by name, as a cluster should have them.
-type guardRails struct {
+// guardrailPolicy is the guardrail policy with its bindings, by name, as this version of the operator ships it.
+type guardrailPolicy struct {
 	policy   admissionregistrationv1.ValidatingAdmissionPolicySpec
 	bindings map[string]admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec
 }
 
-// installPolicy is the command that installs the policy of a version of the operator.
+// installPolicy returns the command that installs the policy of a version of the operator.
 func installPolicy(version string) string {
 	const address = "https://github.com/acme/platform-operator//config/tenancy/policy"
 	if !strings.HasPrefix(version, "v") {
@@ -35,10 +35,10 @@ func installPolicy(version string) string {
 	return fmt.Sprintf("kubectl apply --server-side -k '%s?ref=%s'", address, version)
 }
 
-// readPolicy reads the policy from YAML, and names it as every installation does.
-func readPolicy(text []byte) (guardRails, error) {
+// readPolicy parses the policy from YAML, with the names that every installation uses.
+func readPolicy(text []byte) (guardrailPolicy, error) {
 	const prefix = names.Operator + "-"
-	g := guardRails{bindings: map[string]admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{}}
+	g := guardrailPolicy{bindings: map[string]admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{}}
 	for d := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096); ; {
 		var u map[string]any
 		err := d.Decode(&u)
@@ -65,7 +65,7 @@ func readPolicy(text []byte) (guardRails, error) {
 	}
 }
 
-// samePolicy tells whether two specs mean the same: the API server fills in defaults.
+// samePolicy reports whether two specs are equal after the API server's defaulting.
 func samePolicy(a, b admissionregistrationv1.ValidatingAdmissionPolicySpec) bool {
 	defaulted := func(s admissionregistrationv1.ValidatingAdmissionPolicySpec) *admissionregistrationv1.ValidatingAdmissionPolicySpec {
 		out := s.DeepCopy()
@@ -78,7 +78,7 @@ func samePolicy(a, b admissionregistrationv1.ValidatingAdmissionPolicySpec) bool
 	return equality.Semantic.DeepEqual(defaulted(a), defaulted(b))
 }
 
-// sameBinding is samePolicy for bindings. One that denies may do more than that.
+// sameBinding is samePolicy for bindings. A binding that denies may have further actions.
 func sameBinding(a, b admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec) bool {
 	defaulted := func(s admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec) *admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec {
 		out := s.DeepCopy()
@@ -91,7 +91,7 @@ func sameBinding(a, b admissionregistrationv1.ValidatingAdmissionPolicyBindingSp
 	return equality.Semantic.DeepEqual(defaulted(a), defaulted(b))
 }
 
-// defaultMatch fills in what the API server does.
+// defaultMatch sets the API server's defaults.
 func defaultMatch(m *admissionregistrationv1.MatchResources) {
 	if m == nil {
 		return

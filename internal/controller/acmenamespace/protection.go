@@ -29,24 +29,24 @@ const policyName = names.Operator + "-guard-rails"
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingadmissionpolicies,resourceNames=platform-operator-guard-rails,verbs=get
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingadmissionpolicybindings,resourceNames=platform-operator-guard-rails;platform-operator-guard-rails-managed;platform-operator-guard-rails-namespaces;platform-operator-guard-rails-services;platform-operator-guard-rails-subjects,verbs=get
 
-// protection knows whether the guardrail policy is in force. It asks the API server when it is first needed, and then from
-// time to time, whatever the number of AcmeNamespaces.
+// protection checks whether the guardrail policy is in force. It reads the policy when it is first needed, and
+// then at an interval, whatever the number of AcmeNamespaces.
 type protection struct {
 	live, cached client.Reader
 	waker        *engine.Waker
 	interval     time.Duration
-	shipped      guardRails
+	shipped      guardrailPolicy
 	install      string // the command
 
 	mu    sync.Mutex
-	asked bool
+	known bool
 	last  finding
 }
 
-// finding is what is known of the policy: in force, lacking something, or not known.
+// finding is the state of the policy: in force, lacking something, or unknown.
 type finding struct {
 	lacks string
-	// differs: it is there and denies, but not what the one of this version would.
+	// differs: it exists and denies, but differs from the one that this version ships.
 	differs bool
 	err     error
 }
@@ -55,32 +55,32 @@ func (p *protection) outcome(f finding) engine.Outcome {
 	switch {
 	case f.err != nil:
 		return engine.Uncertain(0, tenancy.ReasonPolicyUnknown, fmt.Sprintf(
-			"the operator cannot read the admission policy %s, and does not know whether guardrails are protected; "+
-				"it needs the verb get on the policy and its bindings, as in its ClusterRole", policyName))
+			"the operator cannot read the admission policy %s, so it is unknown whether guardrails are protected; "+
+				"grant it the verb get on the policy and its bindings, as its ClusterRole does", policyName))
 	case f.differs:
 		return engine.Lacking(tenancy.ReasonPolicyDiffers, fmt.Sprintf(
-			"%s is not what this version of the operator needs: what protects guardrails and marks from change may be missing; "+
-				"an administrator of the cluster installs it with: %s", f.lacks, p.install))
+			"%s does not match this version of the operator: guardrails and owner marks may not be fully protected from change; "+
+				"a cluster administrator installs it with: %s", f.lacks, p.install))
 	case f.lacks != "":
 		return engine.Lacking(tenancy.ReasonPolicyMissing, fmt.Sprintf(
-			"%s: guardrails are repaired when they are changed, but not protected from change, and marks of the operator can be forged; "+
-				"an administrator of the cluster installs it with: %s", f.lacks, p.install))
+			"%s: changed guardrails are repaired, but not protected from change, and owner marks can be forged; "+
+				"a cluster administrator installs it with: %s", f.lacks, p.install))
 	default:
 		return engine.Done()
 	}
 }
 
-// find is what is known of the policy, asked for when nobody has asked yet.
-func (p *protection) find(ctx context.Context) finding {
+// current returns the state of the policy, and reads it if that has not happened yet.
+func (p *protection) current(ctx context.Context) finding {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.asked {
-		p.last, p.asked = p.ask(ctx), true
+	if !p.known {
+		p.last, p.known = p.check(ctx), true
 	}
 	return p.last
 }
 
-// rank tells which of two findings is the worse one.
+// rank orders findings: a higher one is worse.
 func (f finding) rank() int {
 	switch {
 	case f.err != nil:
@@ -94,19 +94,19 @@ func (f finding) rank() int {
 	}
 }
 
-// ask reads the policy and its bindings, and compares them with what this operator is shipped with: a policy of an
+// check reads the policy and its bindings, and compares them with those that this operator ships: a policy of an
 // earlier version protects less.
-func (p *protection) ask(ctx context.Context) finding {
-	worst := p.askPolicy(ctx)
+func (p *protection) check(ctx context.Context) finding {
+	worst := p.checkPolicy(ctx)
 	for _, name := range slices.Sorted(maps.Keys(p.shipped.bindings)) {
-		if f := p.askBinding(ctx, name); f.rank() > worst.rank() {
+		if f := p.checkBinding(ctx, name); f.rank() > worst.rank() {
 			worst = f
 		}
 	}
 	return worst
 }
 
-func (p *protection) askPolicy(ctx context.Context) finding {
+func (p *protection) checkPolicy(ctx context.Context) finding {
 	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{}
 	if f, found := p.read(ctx, policyName, policy); !found {
 		return f
@@ -120,7 +120,7 @@ func (p *protection) askPolicy(ctx context.Context) finding {
 	return finding{}
 }
 
-func (p *protection) askBinding(ctx context.Context, name string) finding {
+func (p *protection) checkBinding(ctx context.Context, name string) finding {
 	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{}
 	if f, found := p.read(ctx, name, binding); !found {
 		return f
@@ -154,19 +154,19 @@ func missing(o client.Object, name string) finding {
 	return finding{lacks: "the " + what + name + " is not installed"}
 }
 
-// Start implements manager.Runnable: it looks after the policy for as long as the operator leads, and has all
-// AcmeNamespaces run when the answer changes.
+// Start implements manager.Runnable: it checks the policy for as long as the operator leads, and requeues all
+// AcmeNamespaces when its state changes.
 func (p *protection) Start(ctx context.Context) error {
 	for {
-		before := p.find(ctx)
+		before := p.current(ctx)
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(p.interval):
 		}
-		now := p.ask(ctx)
+		now := p.check(ctx)
 		if now.err != nil && !apierrors.IsForbidden(now.err) {
-			continue // an API server that does not answer says nothing about the policy
+			continue // an API server that does not answer does not show the state of the policy
 		}
 		p.mu.Lock()
 		p.last = now
@@ -192,7 +192,7 @@ func (p *protection) wake(ctx context.Context) {
 }
 
 var protectedMetric = prometheus.NewDesc("platform_operator_guardrails_protected",
-	"1 while the guardrail policy is in force, 0 while it is missing, differs or does not deny, -1 while that is not known.", nil, nil)
+	"1 while the guardrail policy is in force, 0 while it is missing, differs or does not deny, -1 while that is unknown.", nil, nil)
 
 // Describe implements prometheus.Collector.
 func (p *protection) Describe(ch chan<- *prometheus.Desc) { ch <- protectedMetric }
@@ -203,7 +203,7 @@ func (p *protection) Collect(ch chan<- prometheus.Metric) {
 	defer p.mu.Unlock()
 	value := 1.0
 	switch {
-	case !p.asked || p.last.err != nil:
+	case !p.known || p.last.err != nil:
 		value = -1
 	case p.last.lacks != "":
 		value = 0
@@ -211,8 +211,8 @@ func (p *protection) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(protectedMetric, prometheus.GaugeValue, value)
 }
 
-// checkProtected shows whether the guardrail policy is in force. Without it the namespace works, so that Ready does not
-// follow.
+// checkProtected reports whether the guardrail policy is in force. The namespace works without it, so Ready
+// does not depend on it.
 func (r *run) checkProtected(ctx context.Context) (engine.Outcome, error) {
-	return r.protection.outcome(r.protection.find(ctx)), nil
+	return r.protection.outcome(r.protection.current(ctx)), nil
 }

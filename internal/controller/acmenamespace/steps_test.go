@@ -17,7 +17,7 @@ import (
 )
 
 func TestJudge(t *testing.T) {
-	const unanswered = "the identity provider could not be asked; the namespace is provided, and the question is asked again. The operator's log says why"
+	const unanswered = "the identity provider could not be queried; the namespace is provided, and the query is repeated. The operator's log shows why"
 	for _, tc := range []struct {
 		reason          string
 		known, answered bool
@@ -26,13 +26,13 @@ func TestJudge(t *testing.T) {
 	}{
 		{"it knows the user", true, true, nil, engine.Done().Saying("the identity provider knows the user")},
 		{"it has not answered yet", false, false, nil, engine.Wait(time.Minute, "IdentityPending",
-			"waiting for the identity provider to say whether it knows the user")},
+			"waiting for the identity provider to confirm the user")},
 		{"it does not know the user", false, true, nil, engine.BlockFor(time.Minute, "UnknownUser",
-			`adminUsername "sam" is not known to the identity provider; give the name exactly as it has it`)},
+			`adminUsername "sam" is not known to the identity provider; set the name exactly as the provider spells it`)},
 		{"it cannot be asked: again in a minute", false, true, errors.New("canary"), engine.Uncertain(time.Minute, "IdentityUnreachable", unanswered)},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			if got := judge("sam", tc.known, tc.answered, tc.err); got != tc.want {
+			if got := adminOutcome("sam", tc.known, tc.answered, tc.err); got != tc.want {
 				t.Errorf("got %+v, want %+v", got, tc.want)
 			}
 		})
@@ -49,7 +49,7 @@ func TestVerifyAdminWithoutAQuestion(t *testing.T) {
 		want         string
 	}{
 		{"none is configured", "sam", nil, nil, "no identity provider is configured; the name is not verified"},
-		{"a service account", "system:serviceaccount:ci:deployer", refusing{}, nil, "a service account; no identity provider knows those"},
+		{"a service account", "system:serviceaccount:ci:deployer", refusing{}, nil, "adminUsername is a service account, which identity providers do not know"},
 		{
 			"it has said so for this version of the spec", "sam",
 			refusing{},
@@ -92,7 +92,7 @@ func TestMayReuseAnswer(t *testing.T) {
 		})
 	}
 	if verified(&v1alpha1.AcmeNamespace{}) {
-		t.Error("nobody has said anything")
+		t.Error("there was no answer")
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/external/billing"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -87,7 +88,7 @@ func (l *ledger) Released(_ context.Context, r billing.Release) error {
 	return l.err
 }
 
-// Of lists what billing was told about an AcmeNamespace.
+// Of lists the reports to billing about an AcmeNamespace.
 func (l *ledger) Of(n *v1alpha1.AcmeNamespace) func() []billing.Release {
 	return func() []billing.Release {
 		l.mu.Lock()
@@ -102,7 +103,7 @@ func (l *ledger) Of(n *v1alpha1.AcmeNamespace) func() []billing.Release {
 	}
 }
 
-// watch has a function called whenever billing is told something.
+// watch calls a function at each report to billing.
 func (l *ledger) watch(look func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,43 +11,44 @@ import (
 	"github.com/acme/platform-operator/internal/tenancy"
 )
 
-// judged is how a namespace meets its tier.
-type judged struct {
-	// message says so.
+// tierCheck is how far a namespace meets its tier.
+type tierCheck struct {
+	// message describes it.
 	message string
-	// violated: something does not meet the tier; insecure: some pods are what does not.
-	violated, insecure bool
+	// violated: something does not meet the tier.
+	violated bool
 }
 
-// judgeTier says what of the namespace violates its tier: it continues to run, and nobody else would say so. Pods are
-// listed unless the status has on record that all of them meet the level.
-func (r *run) judgeTier(ctx context.Context) (judged, error) {
+// checkTier reports what in the namespace violates its tier: it continues to run, and nothing else reports it.
+// Pods are listed unless the status records that all of them meet the level.
+func (r *run) checkTier(ctx context.Context) (tierCheck, error) {
 	n, level := r.Obj, r.grant.Tier.PodSecurity
-	said := fmt.Sprintf("the Namespace %q and its guardrails are in place, with the Pod Security level %s", n.Spec.NamespaceName, level)
-	var violations []string
+	said := fmt.Sprintf("the Namespace %q has all guardrails, with the Pod Security level %s", n.Spec.NamespaceName, level)
+	insecure, all := "", true
 	if n.Status.PodSecurity != level {
-		insecure, err := tenancy.InsecurePods(ctx, r.Live, n.Spec.NamespaceName, level)
-		if err != nil {
-			return judged{}, err
-		}
-		if insecure != "" {
-			violations = append(violations, insecure)
-		} else {
-			n.Status.PodSecurity = level
+		var err error
+		if insecure, all, err = tenancy.InsecurePods(ctx, r.Live, n.Spec.NamespaceName, level); err != nil {
+			return tierCheck{}, err
 		}
 	}
-	insecure := len(violations) > 0
+	var violations []string
+	switch {
+	case insecure != "":
+		violations = append(violations, insecure)
+	case !all:
+		said += fmt.Sprintf(", which the first %d pods meet; more exist and were not checked", tenancy.MaxPods)
+	default:
+		n.Status.PodSecurity = level
+		said += ", which all pods meet"
+	}
 	if q := n.Status.Quota; q != nil {
 		violations = append(violations, tenancy.QuotaExceeded(q.Hard, q.Used)...)
 	}
-	if !insecure {
-		said += ", which all pods meet"
-	}
-	return judged{strings.Join(append([]string{said}, violations...), "; "), len(violations) > 0, insecure}, nil
+	return tierCheck{strings.Join(append([]string{said}, violations...), "; "), len(violations) > 0}, nil
 }
 
-// forgetPods drops the record that all pods meet a level, once pods may have come that do not: the level that is wanted is
-// another one, or the Namespace is another one, or enforces another level or none.
+// forgetPods removes the record that all pods meet a level if pods may have been created that do not: another
+// level is wanted, or the Namespace is another one, or it enforces another level or none.
 func (r *run) forgetPods() {
 	n, ns := r.Obj, r.before
 	if n.Status.PodSecurity != r.grant.Tier.PodSecurity || ns == nil || ns.UID != n.Status.NamespaceUID ||

@@ -54,7 +54,7 @@ func registerAnnotated(mgr ctrl.Manager, o Options) error {
 		v1alpha1.SourceConfigMap: &corev1.ConfigMap{}, v1alpha1.SourceSecret: &corev1.Secret{},
 	} {
 		a := annotated{mgr.GetClient(), mgr.GetAPIReader(), source, func(about client.Object, reason, note string) {
-			recorder.Eventf(about, nil, corev1.EventTypeWarning, reason, "Watch", "%s", note)
+			recorder.Eventf(about, nil, corev1.EventTypeWarning, reason, "Watch", "%s", names.Note(note))
 		}}
 		err := engine.RegisterAnnotated(mgr, engine.Annotated{
 			Name:                    strings.ToLower(string(source)) + "-annotation",

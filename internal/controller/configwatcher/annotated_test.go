@@ -19,6 +19,7 @@ import (
 
 	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -37,7 +38,7 @@ func annotatedMap(ns string) *corev1.ConfigMap {
 var _ = Describe("The annotation on a ConfigMap or a Secret", Ordered, func() {
 	var (
 		ns string
-		op *testenv.Operator
+		op *Operator
 	)
 
 	BeforeAll(func() { op = StartOperator() })
@@ -243,6 +244,7 @@ var _ = Describe("The annotation on a ConfigMap or a Secret", Ordered, func() {
 	},
 		Entry("empty", ""),
 		Entry("no label", "webapp"),
+		Entry("longer than an event may be", strings.Repeat("a", 5000)),
 		Entry("no value that a label may have", "app=a b"),
 		Entry("something long", "app="+strings.Repeat("a", 64)),
 	)

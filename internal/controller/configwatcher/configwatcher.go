@@ -21,7 +21,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/lru"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -102,7 +101,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 		RetryMax:                o.RetryMax,
 		Clock:                   o.Clock,
-	}, kind{mgr.GetClient(), mgr.GetAPIReader(), restarter, lru.New(remembered)})
+	}, kind{mgr.GetClient(), mgr.GetAPIReader(), restarter, newReadings(restart.Remembered)})
 }
 
 func keysOf(kind v1alpha1.SourceKind) func(*v1alpha1.ConfigWatcher) []client.ObjectKey {
@@ -121,7 +120,7 @@ type kind struct {
 	cache     client.Reader
 	live      client.Reader
 	restarter *restart.Restarter
-	readings  *lru.Cache // by ConfigWatcher
+	readings  *readings
 }
 
 // requestFor is what a ConfigWatcher asks for.
@@ -188,7 +187,7 @@ func (r *run) observe(ctx context.Context, key restart.Key, s v1alpha1.Source) e
 	}
 	r.inherit(meta, key)
 	o := observe(key, s, content, meta)
-	if metav1.IsControlledBy(r.watcher, meta) {
+	if r.belongsTo(s) {
 		r.own = new(o.Legacy())
 	}
 	for _, name := range o.Absent {
@@ -202,8 +201,7 @@ func (r *run) observe(ctx context.Context, key restart.Key, s v1alpha1.Source) e
 // recorded is what is recorded of a source that is still in the same version. A missing key has to be reported at every
 // run, so that a source of which keys are named is always read; and an annotated object is read once, for its successor.
 func (r *run) recorded(ctx context.Context, s v1alpha1.Source) (restart.Observation, bool) {
-	owner := metav1.GetControllerOf(r.watcher)
-	if _, known := r.last(); len(s.Keys) > 0 || !known && owner != nil && owner.Kind == string(s.Kind) && owner.Name == s.Name {
+	if _, known := r.last(); len(s.Keys) > 0 || !known && r.belongsTo(s) {
 		return restart.Observation{}, false
 	}
 	o := &metav1.PartialObjectMetadata{}
@@ -212,6 +210,13 @@ func (r *run) recorded(ctx context.Context, s v1alpha1.Source) (restart.Observat
 		return restart.Observation{}, false
 	}
 	return restart.Recorded(r.req.Status, sourceID(s), o.ResourceVersion)
+}
+
+// belongsTo tells whether a source is the annotated object that the watcher belongs to, or has taken its place: until
+// Kubernetes has deleted the watcher, that restarts for the new one.
+func (r *run) belongsTo(s v1alpha1.Source) bool {
+	owner := metav1.GetControllerOf(r.watcher)
+	return owner != nil && owner.Kind == string(s.Kind) && owner.Name == s.Name
 }
 
 // read reads the content of a source from the API server: caches hold metadata only.

@@ -17,9 +17,6 @@ import (
 	"github.com/acme/platform-operator/internal/restart"
 )
 
-// remembered is of how many ConfigWatchers of annotated objects the last reading is kept in memory.
-const remembered = 10_000
-
 // unknown is a hash that no content has: whatever is observed differs from it.
 var unknown = strings.Repeat("0", 32)
 
@@ -48,11 +45,7 @@ func (r *run) inherit(o client.Object, key restart.Key) {
 
 // last is what a ConfigWatcher of this name has read last.
 func (r *run) last() (reading, bool) {
-	last, known := r.readings.Get(client.ObjectKeyFromObject(r.watcher))
-	if !known {
-		return reading{}, false
-	}
-	return last.(reading), true
+	return r.readings.get(client.ObjectKeyFromObject(r.watcher))
 }
 
 // remember keeps what was read of an annotated object, and later whether its pods run with it.
@@ -68,7 +61,7 @@ func (r *run) remember() {
 		return
 	}
 	last.settled = r.req.Status.Pending == nil
-	r.req.Told(func() { r.readings.Add(client.ObjectKeyFromObject(r.watcher), last) })
+	r.req.Told(func() { r.readings.add(client.ObjectKeyFromObject(r.watcher), last) })
 }
 
 // A hash, the hash of a single key, and the identity of a key as version 0.1.0 recorded them.

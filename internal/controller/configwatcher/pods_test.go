@@ -21,6 +21,7 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -66,7 +67,7 @@ func strategy(s common.RestartStrategy) func(*v1alpha1.ConfigWatcherSpec) {
 var _ = Describe("Pods", Ordered, func() {
 	var (
 		ns string
-		op *testenv.Operator
+		op *Operator
 	)
 
 	BeforeAll(func() { op = StartOperator() })
@@ -168,7 +169,7 @@ var _ = Describe("Pods", Ordered, func() {
 var _ = Describe("A fault", Ordered, func() {
 	var (
 		ns string
-		op *testenv.Operator
+		op *Operator
 	)
 
 	BeforeAll(func() {

@@ -17,6 +17,7 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -224,7 +225,7 @@ var _ = Describe("A change of content", Ordered, func() {
 var _ = Describe("Restarts over time", Ordered, func() {
 	var (
 		ns string
-		op *testenv.Operator
+		op *Operator
 	)
 
 	BeforeAll(func() { op = StartOperator() })
@@ -254,6 +255,7 @@ var _ = Describe("Restarts over time", Ordered, func() {
 	It("do not happen when the change is undone within the debounce", func() {
 		cm := Create(configMap(ns, "config", "k", "A"))
 		d := Create(deployment(ns, "d", "web"))
+		rolledOut(d)
 		w := watching(watcher(ns, "w", "web", func(s *v1alpha1.ConfigWatcherSpec) { s.Restart.Debounce = at(time.Hour) }))
 		set(cm, "k", "B")
 		Eventually(restarts(w)).Should(Equal(int64(-1)))
@@ -362,6 +364,11 @@ var _ = Describe("Restarts over time", Ordered, func() {
 			Expect(Message(w, "UpToDate")).To(HaveSuffix("until those that are rolling are ready: Deployment/" + d.Name))
 			if i == 0 {
 				op.Restart()
+			} else {
+				stuck(d)
+				rerun(w)
+				Expect(Condition(w, "UpToDate")()).To(Equal("False RolloutHeld"), "it would wait for ever")
+				Expect(Message(w, "UpToDate")).To(ContainSubstring("Deployment/" + d.Name + ": its rollout has exceeded its progress deadline"))
 			}
 			rolledOut(d)
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/go-logr/logr/funcr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
@@ -50,7 +49,7 @@ func TestSecretsAreNeitherLoggedNorKept(t *testing.T) {
 	log.Info("the log is read")
 	for name, keys := range map[string][]string{"whole": nil, "by its keys": {"password", "missing"}} {
 		w := &v1alpha1.ConfigWatcher{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "w"}}
-		r := &run{kind: kind{cache: &store{}, live: &store{}, readings: lru.New(1)}, watcher: w, req: requestFor(w)}
+		r := &run{kind: kind{cache: &store{}, live: &store{}, readings: newReadings(1)}, watcher: w, req: requestFor(w)}
 		source := v1alpha1.Source{Kind: v1alpha1.SourceSecret, Name: "s", Keys: keys}
 		if err := r.observe(logr.NewContext(t.Context(), log), restart.KeyOf([]byte("root"), "uid"), source); err != nil {
 			t.Fatal(err)

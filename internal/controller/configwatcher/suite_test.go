@@ -21,7 +21,9 @@ import (
 
 	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
+	"github.com/acme/platform-operator/internal/workload"
 )
 
 const (
@@ -185,4 +187,14 @@ func rolledOut(d *appsv1.Deployment) {
 		d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1}
 		return Admin.Status().Update(ctx, d)
 	}).Should(Succeed())
+}
+
+// stuck reports that the rollout of a Deployment does not end.
+func stuck(d *appsv1.Deployment) {
+	GinkgoHelper()
+	Expect(Reload(d)).To(Succeed())
+	d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: 2, UpdatedReplicas: 1, Conditions: []appsv1.DeploymentCondition{
+		{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, Reason: workload.ProgressDeadlineExceeded},
+	}}
+	Expect(Admin.Status().Update(ctx, d)).To(Succeed())
 }

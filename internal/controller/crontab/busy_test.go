@@ -20,6 +20,7 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -35,7 +36,7 @@ func lastRequest(c *v1alpha1.CronTab) func() v1alpha1.RunNow {
 	}
 }
 
-// ask asks for a run by hand, and waits until that is recorded.
+// ask requests a run by hand, and waits until that is recorded.
 func ask(c *v1alpha1.CronTab, request string) {
 	GinkgoHelper()
 	Annotate(c, runNow, request)
@@ -68,7 +69,7 @@ func held(c *v1alpha1.CronTab, run string) *corev1.Pod {
 func letGo(p *corev1.Pod) { Patch(p, `{"metadata":{"finalizers":null}}`) }
 
 var _ = Describe("A CronTab that is busy", Ordered, ContinueOnFailure, func() {
-	var op *testenv.Operator
+	var op *Operator
 	BeforeAll(func() { op = startOperator() })
 	BeforeEach(func() { now.SetTime(time.Now()) })
 
@@ -128,7 +129,7 @@ var _ = Describe("A CronTab that is busy", Ordered, ContinueOnFailure, func() {
 		Eventually(jobs).WithArguments(c).Should(ConsistOf(second))
 	})
 
-	It("goes when the pods of the runs that it stops are gone, and not before", func() {
+	It("is removed when the pods of the runs that it stops are gone, and not before", func() {
 		c := created(cronTab())
 		pod := held(c, come(c))
 		removeNow(c)
@@ -138,7 +139,7 @@ var _ = Describe("A CronTab that is busy", Ordered, ContinueOnFailure, func() {
 		Eventually(Gone(c)).Should(Succeed())
 	})
 
-	It("lets the schedule go on when the name for a run by hand is taken", func() {
+	It("continues the schedule when the name for a run by hand is taken", func() {
 		c := created(cronTab())
 		ask(c, "one")
 		Eventually(runs(c)).Should(HaveLen(1))
@@ -181,7 +182,7 @@ var _ = Describe("A CronTab that is busy", Ordered, ContinueOnFailure, func() {
 		Eventually(jobs).WithArguments(c).Should(ConsistOf(second, nameOf(c, slot)))
 	})
 
-	It("prunes its history also while the schedule makes no sense, and runs what was asked for afterwards", func() {
+	It("prunes its history also while the schedule is invalid, and runs later requests", func() {
 		c := created(cronTab())
 		first := come(c)
 		Change(c, func(c *v1alpha1.CronTab) { c.Spec.CronSpec, c.Spec.History.Succeeded = "5 3-1 * * *", new(int32(0)) })
@@ -199,7 +200,7 @@ var _ = Describe("A CronTab that is busy", Ordered, ContinueOnFailure, func() {
 		Eventually(lastRequest(c)).Should(HaveField("Job", Not(BeEmpty())))
 	})
 
-	It("reports a run once that failed while the operator was away, also when its start was never recorded", func() {
+	It("reports a run once that failed while the operator was down, also when its start was never recorded", func() {
 		c := created(cronTab(with(v1alpha1.ConcurrencyAllow)))
 		fault := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool {
 			return w.For(c.Namespace) && strings.HasSuffix(w.Path, "/status")
@@ -225,7 +226,7 @@ var _ = Describe("A CronTab that is busy", Ordered, ContinueOnFailure, func() {
 		}).Should(Succeed())
 	})
 
-	It("says which run has no pods", func() {
+	It("reports which run has no pods", func() {
 		c := created(cronTab())
 		first := job(c, come(c))
 		begin := metav1.NewTime(now.Now().Truncate(time.Second))
@@ -243,7 +244,7 @@ var _ = Describe("A CronTab that is busy", Ordered, ContinueOnFailure, func() {
 		Eventually(Ready(c)).Should(Equal("True Ready"))
 	})
 
-	It("is tried again no later than the configuration says", func() {
+	It("is retried at least as often as configured", func() {
 		op.Stop()
 		DeferCleanup(func() { op.Start() })
 		quick := startOperator(Configured("cronTab: {retryMax: 300ms}\n"), func(o *operator.Options) { o.Clock = now })
@@ -262,7 +263,7 @@ var _ = Describe("A CronTab that is busy", Ordered, ContinueOnFailure, func() {
 var _ = Describe("A CronTab with deletionPolicy Await that is deleted in the foreground", Ordered, func() {
 	BeforeAll(func() { startOperator() })
 
-	It("cannot hold its runs: Kubernetes deletes them itself, as the page says", func() {
+	It("cannot await its runs: Kubernetes deletes them itself, as documented", func() {
 		now.SetTime(time.Now())
 		c := created(cronTab(func(c *v1alpha1.CronTab) { c.Spec.DeletionPolicy = v1alpha1.DeletionAwait }))
 		first := job(c, come(c))

@@ -11,14 +11,14 @@ import (
 	"github.com/acme/platform-operator/internal/names"
 )
 
-// maxWaiting is how many requests for runs by hand wait at most.
+// maxWaiting is the most requests for runs by hand that wait.
 const maxWaiting = 10
 
-// dropped is a request that is not run, and why.
+// dropped is a request that is not run, and the reason.
 type dropped struct{ request, why string }
 
-// byHand starts the runs that were requested by hand, the oldest first. Where runs exclude each other they wait for their
-// turn, ahead of the queue.
+// byHand starts the runs that were requested by hand, the oldest first. If runs exclude each other, requests
+// wait for their turn, ahead of the queue.
 func (p *planner) byHand() {
 	requests := waitingRequests(p.tab)
 	if p.asked = newRequest(p.tab); p.asked != "" && len(requests) >= maxWaiting {
@@ -39,7 +39,7 @@ func (p *planner) byHand() {
 	}
 }
 
-// byHandOnly is the decision while the schedule is invalid.
+// byHandOnly returns the decision while the schedule is invalid.
 func byHandOnly(v view) decision {
 	p := &planner{view: v}
 	p.byHand()
@@ -48,7 +48,8 @@ func byHandOnly(v view) decision {
 
 func (p *planner) drop(request, why string) { p.dropped = append(p.dropped, dropped{request, why}) }
 
-// waitingRequests are the requests that wait according to the status. Version 0.1.0 recorded one, as the last.
+// waitingRequests returns the requests that wait according to the status. Version 0.1.0 recorded one, as the
+// last.
 func waitingRequests(tab *v1alpha1.CronTab) []string {
 	var all []string
 	for _, r := range tab.Status.Requests {
@@ -60,7 +61,7 @@ func waitingRequests(tab *v1alpha1.CronTab) []string {
 	return all
 }
 
-// newRequest is the annotation's request, unless the status has it already.
+// newRequest returns the annotation's request, unless the status has recorded it already.
 func newRequest(tab *v1alpha1.CronTab) string {
 	asked := names.Request(tab.Annotations[names.AnnotationRunNow])
 	if last := tab.Status.RunNow; last != nil && last.Request == asked || slices.Contains(waitingRequests(tab), asked) {
@@ -69,8 +70,8 @@ func newRequest(tab *v1alpha1.CronTab) string {
 	return asked
 }
 
-// postponed is a decision that could not be carried out: the ledger stays, so that all of it is decided again, and what
-// was requested by hand waits.
+// postponed returns what is left of a decision that could not be carried out: the ledger is unchanged, so that
+// its slots are decided again, and the requests for runs by hand wait.
 func postponed(last *v1alpha1.Ledger, d decision) decision {
 	later := decision{asked: d.asked, dropped: d.dropped, next: d.next}
 	if last != nil {
@@ -85,8 +86,8 @@ func postponed(last *v1alpha1.Ledger, d decision) decision {
 	return later
 }
 
-// recordRequests records in the status which requests wait, and what became of the last one. A new request comes with its
-// record.
+// recordRequests records in the status which requests wait, and the outcome of the last one. asked is the
+// record of a new request.
 func recordRequests(s *v1alpha1.CronTabStatus, d decision, asked *v1alpha1.RunNow) {
 	known := slices.Clone(s.Requests)
 	if s.RunNow != nil {
@@ -104,11 +105,11 @@ func recordRequests(s *v1alpha1.CronTabStatus, d decision, asked *v1alpha1.RunNo
 		}
 		s.Requests = append(s.Requests, record)
 	}
-	answer(s.RunNow, d)
+	recordLast(s.RunNow, d)
 }
 
-// answer records what became of the last request.
-func answer(last *v1alpha1.RunNow, d decision) {
+// recordLast records the outcome of the last request.
+func recordLast(last *v1alpha1.RunNow, d decision) {
 	if last == nil {
 		return
 	}

@@ -60,7 +60,7 @@ func TestByHand(t *testing.T) {
 		{"all at once when the policy becomes Allow", both(waiting("one", "two"), policy(allow)), []string{"t-x"}, "start " + one + ", start " + two + ", until 12:10:00"},
 		{"ten wait", waiting(ten...), []string{"t-x"}, strings.Join(ten, " waits, ") + " waits, until 12:10:00"},
 		{"an eleventh does not", both(asked("11"), waiting(ten...)), []string{"t-x"}, strings.Join(ten, " waits, ") + " waits, 11 dropped, until 12:10:00"},
-		{"one that was dropped is not asked anew", both(asked("one"), func(c *v1alpha1.CronTab) {
+		{"one that was dropped is not new again", both(asked("one"), func(c *v1alpha1.CronTab) {
 			c.Status.RunNow = &v1alpha1.RunNow{Request: "one", Dropped: "so"}
 		}), nil, "until 12:10:00"},
 
@@ -69,14 +69,14 @@ func TestByHand(t *testing.T) {
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			d := newScene(t, "12:15:00", "12:10:00", tc.change).going(t, tc.going...).decide(t)
-			if diff := cmp.Diff(tc.want, told(d)); diff != "" {
+			if diff := cmp.Diff(tc.want, described(d)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
 	}
 }
 
-// TestTakenName has a Job of somebody else where that of a request would be.
+// TestTakenName has a Job of another owner with the name of a request's Job.
 func TestTakenName(t *testing.T) {
 	two := jobOfRequest("t", "two")
 	for _, tc := range []struct {
@@ -84,14 +84,14 @@ func TestTakenName(t *testing.T) {
 		change      change
 		want        string
 	}{
-		{"the schedule goes on", "12:20:00", asked("one"), "start 1220, one dropped, until 12:20:00"},
+		{"the schedule continues", "12:20:00", asked("one"), "start 1220, one dropped, until 12:20:00"},
 		{"so does the next request", "12:15:00", waiting("one", "two"), "start " + two + ", one dropped, until 12:10:00"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			s := newScene(t, tc.now, "12:10:00", tc.change)
 			s.taken = []string{"one"}
 			d := s.decide(t)
-			if diff := cmp.Diff(tc.want, told(d)); diff != "" {
+			if diff := cmp.Diff(tc.want, described(d)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			if why := d.dropped[0].why; !strings.Contains(why, jobOfRequest("t", "one")) || !strings.Contains(why, "another value") {
@@ -128,7 +128,7 @@ func TestRecordRequests(t *testing.T) {
 		{"the last one starts", waiting("one"), decision{starts: []start{{job: one, request: "one"}}}, nil, "last one by who asked for one, " + one},
 		{"what 0.1.0 let wait", recorded("one", ""), decision{waiting: []string{"one", "new"}}, fresh, "one by; new by sam; last new by sam"},
 		{"a start by the schedule", recorded("one", one), decision{starts: []start{{job: "t-202703011210"}}}, nil, "last one by, " + one},
-		{"somebody emptied the record", func(*v1alpha1.CronTab) {}, decision{waiting: []string{"x"}}, nil, "x by"},
+		{"the record was emptied", func(*v1alpha1.CronTab) {}, decision{waiting: []string{"x"}}, nil, "x by"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			status := newScene(t, "12:15:00", "12:10:00", tc.change).tab.Status
@@ -151,7 +151,7 @@ func TestRecordRequests(t *testing.T) {
 func TestPostponed(t *testing.T) {
 	s := newScene(t, "12:20:00", "12:10:00", both(asked("two"), waiting("one")))
 	d := postponed(s.tab.Status.Ledger, s.decide(t))
-	if got, want := told(d), "one waits, two waits, until 12:10:00"; got != want || d.asked != "two" || len(d.next) == 0 {
+	if got, want := described(d), "one waits, two waits, until 12:10:00"; got != want || d.asked != "two" || len(d.next) == 0 {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if d := postponed(nil, s.decide(t)); !d.ledger.SettledUntil.IsZero() {
@@ -161,7 +161,7 @@ func TestPostponed(t *testing.T) {
 
 func TestASlotIsSkippedForARunByHand(t *testing.T) {
 	d := newScene(t, "12:20:00", "12:10:00", asked("one")).decide(t)
-	if got, want := told(d), "start "+jobOfRequest("t", "one")+", skip 1220, until 12:20:00"; got != want {
+	if got, want := described(d), "start "+jobOfRequest("t", "one")+", skip 1220, until 12:20:00"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -1,13 +1,13 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package crontab reconciles CronTabs: for each slot of a schedule it makes a Job, once, with a name that follows from
-// the slot.
+// Package crontab reconciles CronTabs: for each slot of a schedule it creates a Job, once, under a name that is
+// derived from the slot.
 //
-// It owns these Jobs by owner references, so that they go with their CronTab, and knows them by these and by their names:
-// labels and annotations may be copied and overwritten. A Job that was made is left as it is:
-// it is neither changed nor made again, whatever becomes of it, and deleted only to make room for the next run,
-// when it is no longer kept as history, or with its CronTab. All that has to be known for that is in the status.
+// It owns these Jobs by owner references, so that they are deleted with their CronTab, and identifies them by
+// these and by their names: labels and annotations may be copied and overwritten. A Job is neither changed nor
+// created again, whatever happens to it. It is deleted only to make room for the next run, when it is no longer
+// kept as history, or with its CronTab. All state that this needs is in the status.
 package crontab
 
 import (
@@ -35,7 +35,7 @@ const (
 	Scheduled = "Scheduled"
 	// Started: every slot so far was run, skipped, missed or queued.
 	Started = "Started"
-	// HistoryKept: as many ended runs are kept as spec.history says.
+	// HistoryKept: the ended runs are limited as spec.history asks.
 	HistoryKept = "HistoryKept"
 	// PodsStarted: the runs in progress have their pods.
 	PodsStarted = "PodsStarted"
@@ -45,7 +45,7 @@ const (
 	RunsEnded = "RunsEnded"
 )
 
-// The reasons of conditions and events, beside those of the engine.
+// The reasons of conditions and events, in addition to those of the engine.
 const (
 	ReasonInvalidSchedule = "InvalidSchedule"
 	ReasonNeverFires      = "NeverFires"
@@ -71,15 +71,15 @@ const (
 	// Finalizer keeps a CronTab that is being deleted until its runs have ended.
 	Finalizer = "finalizer.batch.acme.com"
 
-	// lookAgain is how often the clock is looked at while a run is far off: timers do not notice that it was set.
+	// lookAgain is how often the clock is checked while a run is far off: timers do not notice that it was set.
 	lookAgain = 10 * time.Minute
-	// recheck is how often a Job that the API server refuses is tried again.
+	// recheck is how often a Job that the API server rejects is tried again.
 	recheck = time.Minute
 )
 
-// Options is what the kind needs beside the cluster.
+// Options configures the kind.
 type Options struct {
-	// MaxConcurrentReconciles is how many objects are worked on at once.
+	// MaxConcurrentReconciles is how many objects are reconciled at once.
 	MaxConcurrentReconciles int
 	// RetryMax is the longest time between two tries after errors.
 	RetryMax time.Duration
@@ -114,7 +114,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 
 type kind struct{}
 
-// Steps is the whole life of a CronTab.
+// Steps returns the steps of a CronTab.
 func (kind) Steps(s engine.Scope[*v1alpha1.CronTab]) []engine.Step {
 	r := &run{Scope: s}
 	return []engine.Step{
@@ -122,11 +122,11 @@ func (kind) Steps(s engine.Scope[*v1alpha1.CronTab]) []engine.Step {
 		{Condition: Started, Run: r.start},
 		{Condition: HistoryKept, Run: r.prune},
 		{Condition: PodsStarted, Run: r.checkPods},
-		{Condition: LastRunSucceeded, Run: r.judge},
+		{Condition: LastRunSucceeded, Run: r.checkLastRun},
 	}
 }
 
-// run is one run of one object, with what its steps hand on.
+// run is one reconcile of one object, with the results that its steps share.
 type run struct {
 	engine.Scope[*v1alpha1.CronTab]
 
@@ -136,7 +136,7 @@ type run struct {
 
 // parse reads the schedule. The webhook makes the same checks.
 func (r *run) parse(ctx context.Context) (engine.Outcome, error) {
-	if err := r.look(ctx); err != nil {
+	if err := r.readRuns(ctx); err != nil {
 		return engine.Outcome{}, err
 	}
 	spec := r.Obj.Spec
@@ -149,22 +149,23 @@ func (r *run) parse(ctx context.Context) (engine.Outcome, error) {
 	r.Obj.Status.Schedule = parsed.String()
 	switch {
 	case parsed.NeverFires():
-		return engine.Done().Because(ReasonNeverFires).Saying(fmt.Sprintf(
+		return engine.Done().Because(ReasonNeverFires).Warning().Saying(fmt.Sprintf(
 			"no day matches %q, so that it never fires; change spec.cronSpec, or start runs by hand", spec.CronSpec)), nil
 	case spec.Suspend:
-		return engine.Done().Because(ReasonSuspended).Saying("spec.suspend is true: runs start by hand only"), nil
+		return engine.Done().Because(ReasonSuspended).Saying("spec.suspend is true: only runs by hand are started"), nil
 	}
 	return engine.Done().Saying(fmt.Sprintf("the schedule in effect is %q", parsed)), nil
 }
 
-// start starts, stops and queues runs for the slots so far. The status is written last: after an interruption, the next
-// reconcile computes the same names and finds the Jobs that exist already. A reconcile that creates Jobs leaves the status to the
-// next one on purpose: when many CronTabs fire together, all are started before any status is written.
+// start starts, stops and queues runs for the slots so far. The status is written last: after an interruption,
+// the next reconcile computes the same names and finds the Jobs that exist already. A reconcile that creates
+// Jobs leaves the status to the next one: when many CronTabs fire together, all Jobs are created before any
+// status is written.
 func (r *run) start(ctx context.Context) (engine.Outcome, error) {
 	d := decide(r.view)
 	made, out, err := r.carryOut(ctx, d)
 	switch {
-	case errors.As(err, new(nameTaken)): // so that the request is dropped, and nothing waits for it
+	case errors.As(err, new(nameTaken)): // so that the request is dropped and does not block later ones
 		return r.start(ctx)
 	case err != nil || !out.GoesOn():
 		return r.postpone(ctx, postponed(r.view.tab.Status.Ledger, d), out, err)
@@ -178,10 +179,10 @@ func (r *run) start(ctx context.Context) (engine.Outcome, error) {
 		fmt.Sprintf("runs: %d in progress, %d waiting", r.Obj.Status.ActiveRuns, len(d.ledger.Queue)+len(d.waiting))), r.next(d)), nil
 }
 
-// nameTaken is the error of a request for a run by hand whose Job's name is somebody else's.
+// nameTaken is the error of a request for a run by hand whose Job's name belongs to another object.
 type nameTaken struct{ error }
 
-// carryOut stops and starts runs, and tells whether it has made Jobs.
+// carryOut stops and starts runs, and reports whether it created Jobs.
 func (r *run) carryOut(ctx context.Context, d decision) (made bool, out engine.Outcome, err error) {
 	if err := r.stop(ctx, d.stops...); err != nil {
 		return false, engine.Outcome{}, err
@@ -199,8 +200,8 @@ func (r *run) carryOut(ctx context.Context, d decision) (made bool, out engine.O
 	return made, engine.Done(), nil
 }
 
-// postpone is the outcome of a decision that could not be carried out. It still records how earlier runs ended and prunes
-// their history, which may be the obstacle, for instance with a quota of Jobs.
+// postpone returns the outcome of a decision that could not be carried out. It still records how earlier runs
+// ended and prunes their history, which may be the obstacle, for instance if a quota limits Jobs.
 func (r *run) postpone(ctx context.Context, d decision, out engine.Outcome, cause error) (engine.Outcome, error) {
 	if err := r.record(ctx, d); err != nil {
 		return engine.Outcome{}, errors.Join(cause, err)
@@ -209,7 +210,7 @@ func (r *run) postpone(ctx context.Context, d decision, out engine.Outcome, caus
 	return r.dueAt(out, sooner(r.next(d), again)), errors.Join(cause, err)
 }
 
-// next is when to look again because of the coming run; zero means never.
+// next returns when to look again because of the next run; zero means never.
 func (r *run) next(d decision) time.Time {
 	if len(d.next) == 0 {
 		return time.Time{}
@@ -217,7 +218,7 @@ func (r *run) next(d decision) time.Time {
 	return sooner(d.next[0], r.view.now.Add(lookAgain))
 }
 
-// dueAt is the outcome with the instant at which to look again, if there is one.
+// dueAt adds the instant at which to look again to an outcome, if there is one.
 func (r *run) dueAt(out engine.Outcome, at time.Time) engine.Outcome {
 	if at.IsZero() {
 		return out
@@ -225,8 +226,8 @@ func (r *run) dueAt(out engine.Outcome, at time.Time) engine.Outcome {
 	return out.Due(at)
 }
 
-// startJob makes the Job of one run. One that the API server does not take stays due: it is tried again until it is
-// taken, or the next slot comes.
+// startJob creates the Job of one run. A run whose Job the API server rejects stays due: it is tried again
+// until the Job is created, or the next slot arrives.
 func (r *run) startJob(ctx context.Context, st start) (made bool, out engine.Outcome, err error) {
 	made, out, err = r.CreateOnce(ctx, desiredJob(r.Obj.DeepCopy(), st))
 	byHand := st.slot.IsZero()
@@ -247,7 +248,7 @@ func (r *run) startJob(ctx context.Context, st start) (made bool, out engine.Out
 	return true, out, nil
 }
 
-// record brings the status up to date with a decision, and reports what is new.
+// record updates the status after a decision, and emits events for what is new.
 func (r *run) record(ctx context.Context, d decision) error {
 	asked, err := r.asked(ctx, d)
 	if err != nil {
@@ -258,27 +259,27 @@ func (r *run) record(ctx context.Context, d decision) error {
 	status.Selector, status.Schedule = selector(r.Obj.Name), r.Obj.Status.Schedule
 	status.Status = r.Obj.Status.Status
 	r.Obj.Status = status
-	r.Told(func() { r.tell(d, failed) })
+	r.Told(func() { r.emitEvents(d, failed) })
 	return nil
 }
 
-// asked is the record of a new request for a run by hand. Who made it stands in the object's managed fields, which the
-// cache does not hold.
+// asked returns the record of a new request for a run by hand. The field manager that made it is in the
+// object's managed fields, which the cache does not hold.
 func (r *run) asked(ctx context.Context, d decision) (*v1alpha1.RunNow, error) {
 	if d.asked == "" {
 		return nil, nil
 	}
 	live := &v1alpha1.CronTab{}
 	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(r.Obj), live); err != nil {
-		return nil, fmt.Errorf("reading who asked for a run by hand: %w", err)
+		return nil, fmt.Errorf("reading the field manager that requested a run by hand: %w", err)
 	}
 	record := &v1alpha1.RunNow{Request: d.asked}
 	record.By, record.At = requester(live.ManagedFields, r.view.now)
 	return record, nil
 }
 
-// tell emits events for slots and requests that were not started, and for runs that have failed.
-func (r *run) tell(d decision, failed []string) {
+// emitEvents emits events for slots and requests that were not started, and for runs that have failed.
+func (r *run) emitEvents(d decision, failed []string) {
 	missedRuns.Add(float64(d.missed))
 	if d.missed > 0 {
 		r.Event(corev1.EventTypeWarning, EventMissed, "Missed %d runs: they could not be started in time. "+
@@ -289,13 +290,13 @@ func (r *run) tell(d decision, failed []string) {
 			slot.UTC().Format(time.RFC3339), r.Obj.Spec.ConcurrencyPolicy)
 	}
 	for _, slot := range d.queued {
-		r.Event(corev1.EventTypeNormal, EventQueued, "The slot %s waits for runs that are in progress", slot.UTC().Format(time.RFC3339))
+		r.Event(corev1.EventTypeNormal, EventQueued, "The slot %s waits for runs in progress", slot.UTC().Format(time.RFC3339))
 	}
 	if slices.Contains(d.waiting, d.asked) {
-		r.Event(corev1.EventTypeNormal, EventQueued, "The run by hand %q waits for runs that are in progress", d.asked)
+		r.Event(corev1.EventTypeNormal, EventQueued, "The request %q for a run by hand waits for runs in progress", d.asked)
 	}
 	for _, x := range d.dropped {
-		r.Event(corev1.EventTypeWarning, EventDropped, "The run by hand %q is dropped: %s", x.request, x.why)
+		r.Event(corev1.EventTypeWarning, EventDropped, "Dropped the request %q for a run by hand: %s", x.request, x.why)
 	}
 	for _, name := range failed {
 		r.Event(corev1.EventTypeWarning, EventFailed, "The run %s has failed. \"kubectl describe job %s -n %s\" and the logs of its pods show why",
@@ -303,13 +304,13 @@ func (r *run) tell(d decision, failed []string) {
 	}
 }
 
-// judge reports whether the last run that ended has succeeded.
-func (r *run) judge(context.Context) (engine.Outcome, error) {
+// checkLastRun reports whether the last run that ended has succeeded.
+func (r *run) checkLastRun(context.Context) (engine.Outcome, error) {
 	success, failure := r.Obj.Status.LastSuccess, r.Obj.Status.LastFailure
 	switch {
 	case failure != nil && (success == nil || success.Before(failure)):
 		return engine.Wait(0, ReasonRunFailed, "the last run that ended has failed; this clears after the next successful run. "+
-			"The event Failed names its Job, whose pods and logs show why"), nil
+			"The event Failed names its Job, whose pods and logs show why").Warning(), nil
 	case success == nil:
 		return engine.Done().Saying("no run has ended yet"), nil
 	default:

@@ -4,9 +4,6 @@
 package crontab
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"slices"
 	"time"
 
@@ -19,26 +16,26 @@ import (
 const (
 	// onTime is how late a run may start without being missed under the policy Skip of missedRuns.
 	onTime = time.Minute
-	// clockWasWrong is how far a ledger may be ahead of the clock. Up to that the clock was set back, and nothing
-	// is run twice; beyond it the clock had been wrong before, and the ledger is discarded.
+	// clockWasWrong is how far a ledger may be ahead of the clock. Up to this the clock was set back, and no
+	// slot is run twice; beyond it the clock was wrong before, and the ledger is discarded.
 	clockWasWrong = 24 * time.Hour
-	// forecasts is how many runs status.nextRuns names.
+	// forecasts is the number of runs in status.nextRuns.
 	forecasts = 5
 )
 
-// view is what a decision is made from.
+// view is the input of a decision.
 type view struct {
 	now time.Time
-	// tab is the object with its status as it was read.
+	// tab is the object with its status before this reconcile.
 	tab      *v1alpha1.CronTab
 	schedule schedule.Schedule
-	// jobs are all runs that there are.
+	// jobs are all existing runs.
 	jobs []job
 	// taken are the requests for runs by hand whose Job's name belongs to another object.
 	taken []string
 }
 
-// job is what matters of a Job.
+// job is the relevant part of a Job.
 type job struct {
 	name     string
 	slot     time.Time // zero for a run by hand
@@ -48,37 +45,37 @@ type job struct {
 	pods     int32
 	deleting bool
 
-	taken time.Time // when the Job controller began to make pods; zero before
-	ever  int32     // the pods that were ever made
+	taken time.Time // when the Job controller began to create pods; zero before
+	ever  int32     // the pods that were ever created
 	begun bool      // a pod runs, or has run
 }
 
-// start is a run that is to be started.
+// start is a run to be started.
 type start struct {
 	job     string
 	slot    time.Time // zero for a run by hand
 	request string    // of a run by hand
 }
 
-// decision is what is to be done now.
+// decision is what to do now.
 type decision struct {
 	ledger v1alpha1.Ledger
 	starts []start
-	// stops are the Jobs that make room.
+	// stops are the Jobs to delete to make room.
 	stops []string
-	// asked is the request for a run by hand that is new; waiting are those that wait, the oldest first.
+	// asked is the new request for a run by hand; waiting are the requests that wait, the oldest first.
 	asked   string
 	waiting []string
 	// dropped are requests that are not run.
 	dropped []dropped
-	// queued and skipped are slots to which that happened just now; missed is how many passed for good.
+	// queued and skipped are the slots that were queued or skipped just now; missed is how many were missed.
 	queued, skipped []time.Time
 	missed          int
-	// next are the coming runs.
+	// next are the next runs.
 	next []time.Time
 }
 
-// decide says what is to be done with the slots that have come since the ledger was written.
+// decide decides about the slots since the ledger was written.
 func decide(v view) decision {
 	p := &planner{view: v}
 	p.openLedger()
@@ -90,14 +87,14 @@ func decide(v view) decision {
 	return p.decision
 }
 
-// planner makes a decision.
+// planner computes a decision.
 type planner struct {
 	view
 	decision
 }
 
-// openLedger takes up the ledger, or begins one: at the object's creation, or now when the rules have changed, so that
-// nothing is made up for.
+// openLedger continues the ledger, or begins one: at the object's creation, or now if the rules have changed,
+// so that earlier slots are not made up for.
 func (p *planner) openLedger() {
 	rules := rulesOf(p.tab.Spec, p.schedule)
 	now := metav1.NewTime(p.now.Truncate(time.Second))
@@ -115,8 +112,8 @@ func (p *planner) openLedger() {
 	}
 }
 
-// begin is up to where slots are settled under new rules: those that would have been run by now, jitter included, and
-// those that were settled under the old rules.
+// begin returns up to when slots are settled under new rules: those that would have been run by now, jitter
+// included, and those that were settled under the old rules.
 func (p *planner) begin(settled time.Time) metav1.Time {
 	now := p.now.Truncate(time.Second)
 	begin := now.Add(-p.jitter())
@@ -126,14 +123,16 @@ func (p *planner) begin(settled time.Time) metav1.Time {
 	return metav1.NewTime(begin)
 }
 
-// withoutJitter identifies the rules without their jitter. A ledger of these continues: a jitter that is added only delays.
+// withoutJitter identifies the rules without their jitter. A ledger with these rules continues: jitter that is
+// added only delays.
 func (p *planner) withoutJitter() string {
 	spec := p.tab.Spec
 	spec.Jitter = nil
 	return rulesOf(spec, p.schedule)
 }
 
-// closed is the ledger of a CronTab whose schedule makes no sense: whatever it will be, nothing is made up for.
+// closed returns the ledger of a CronTab whose schedule is invalid: whatever the next schedule is, earlier
+// slots are not made up for.
 func closed(tab *v1alpha1.CronTab) *v1alpha1.Ledger {
 	if tab.Status.Ledger == nil {
 		return &v1alpha1.Ledger{SettledUntil: tab.CreationTimestamp}
@@ -143,28 +142,7 @@ func closed(tab *v1alpha1.CronTab) *v1alpha1.Ledger {
 	return l
 }
 
-// rulesOf identifies what decides which instants are slots.
-func rulesOf(spec v1alpha1.CronTabSpec, s schedule.Schedule) string {
-	bounds := func(t *metav1.Time) string {
-		if t == nil {
-			return "-"
-		}
-		return t.UTC().Format(time.RFC3339)
-	}
-	rules := fmt.Sprintf("%s|%s|%t|%s|%s", s, spec.TimeZone, spec.Suspend, bounds(spec.NotBefore), bounds(spec.NotAfter))
-	if spec.Jitter != nil {
-		rules += "|" + spec.Jitter.Duration.String()
-	}
-	return digest(rules)
-}
-
 const digestLength = 10
-
-// digest is a short hash.
-func digest(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])[:digestLength]
-}
 
 // keepQueue takes out of the queue what was started by a run whose status was not written, and what is too late.
 func (p *planner) keepQueue() {
@@ -182,7 +160,7 @@ func (p *planner) keepQueue() {
 	}
 }
 
-// arrive deals with the slots that have come.
+// arrive decides about the slots that have arrived.
 func (p *planner) arrive() {
 	if p.tab.Spec.Suspend {
 		return
@@ -209,7 +187,7 @@ func (p *planner) arrive() {
 	}
 }
 
-// from is the instant after which slots count.
+// from returns the instant after which slots count.
 func (p *planner) from() time.Time {
 	from := p.ledger.SettledUntil.Time
 	if begin := p.tab.Spec.NotBefore; begin != nil && begin.Time.After(from) {
@@ -218,8 +196,8 @@ func (p *planner) from() time.Time {
 	return from
 }
 
-// startedBetween counts the Jobs of slots after one instant and before another: those of a run whose status was not
-// written, after which more slots passed.
+// startedBetween counts the Jobs of slots after one instant and before another: those of a reconcile that did
+// not write the status, after which more slots passed.
 func (p *planner) startedBetween(after, before time.Time) int {
 	n := 0
 	for _, j := range p.jobs {
@@ -230,7 +208,7 @@ func (p *planner) startedBetween(after, before time.Time) int {
 	return n
 }
 
-// place decides on one slot. It may have been started by a run whose status was not written.
+// place decides about one slot, which may have been started by a reconcile that did not write the status.
 func (p *planner) place(slot time.Time, tolerance time.Duration, several bool) {
 	switch {
 	case p.exists(jobOf(p.tab.Name, slot)):
@@ -242,8 +220,8 @@ func (p *planner) place(slot time.Time, tolerance time.Duration, several bool) {
 	}
 }
 
-// admit lets a slot be run, wait or be skipped. What can be started at once waits no longer than until drain. Of
-// several slots that come together, none is skipped for the sake of the others.
+// admit enqueues or skips a slot, or leaves it to `drain`, which starts what can run. If several slots arrive
+// together, none is skipped because of the others.
 func (p *planner) admit(slot time.Time, several bool) {
 	full, free := len(p.ledger.Queue) >= int(max(p.tab.Spec.QueueLimit, 1)), len(p.ledger.Queue) == 0 && !p.busy() && len(p.waiting) == 0
 	switch p.tab.Spec.ConcurrencyPolicy {
@@ -265,7 +243,7 @@ func (p *planner) admit(slot time.Time, several bool) {
 	}
 }
 
-// drain starts what can be started now.
+// drain starts what can run now.
 func (p *planner) drain() {
 	policy, waiting := p.tab.Spec.ConcurrencyPolicy, times(p.ledger.Queue)
 	if policy == v1alpha1.ConcurrencyReplace && len(p.waiting)+len(waiting) > 0 {
@@ -288,8 +266,8 @@ func (p *planner) drain() {
 	}
 }
 
-// makeRoom stops the runs of the schedule that are in progress, unless they were started just now. A run by hand is never
-// stopped for another run, which waits for it instead.
+// makeRoom stops the runs of the schedule that are in progress, unless they were started just now. Runs by hand
+// are never stopped for another run, which waits for them instead.
 func (p *planner) makeRoom() {
 	for _, j := range p.jobs {
 		adopted := slices.ContainsFunc(p.starts, func(s start) bool { return s.job == j.name })
@@ -299,7 +277,7 @@ func (p *planner) makeRoom() {
 	}
 }
 
-// forecast names the coming runs.
+// forecast sets the next runs.
 func (p *planner) forecast() {
 	if p.tab.Spec.Suspend {
 		return
@@ -323,7 +301,7 @@ func (p *planner) start(slot time.Time) {
 	p.starts = append(p.starts, start{job: jobOf(p.tab.Name, slot), slot: slot})
 }
 
-// busy tells whether a run is in progress or is started now.
+// busy reports whether a run is in progress or is started now.
 func (p *planner) busy() bool {
 	return len(p.starts) > 0 || slices.ContainsFunc(p.jobs, func(j job) bool { return j.outcome == v1alpha1.OutcomeRunning })
 }
@@ -332,7 +310,7 @@ func (p *planner) exists(name string) bool {
 	return slices.ContainsFunc(p.jobs, func(j job) bool { return j.name == name })
 }
 
-// late tells whether a run would start too late now. No tolerance means any.
+// late reports whether it is too late to start a run. A tolerance of zero means that it never is.
 func (p *planner) late(slot time.Time, tolerance time.Duration) bool {
 	return tolerance > 0 && p.now.Sub(slot.Add(p.jitter())) > tolerance
 }

@@ -45,19 +45,19 @@ func TestSlots(t *testing.T) {
 		{"three slots while away, RunAll, replaced", "12:45:00", "12:10:00", both(missed(runAll, 10), policy(replace)), nil, "start 1240, skip 1220, skip 1230, until 12:40:00"},
 		{"three slots while away, RunAll of two", "12:45:00", "12:10:00", missed(runAll, 2), nil, "start 1230, wait 1240, missed 1, until 12:40:00"},
 		{"RunAll beyond the limit of the queue", "12:45:00", "12:00:00", both(missed(runAll, 10), policy(waits)), nil, "start 1210, wait 1220, wait 1230, wait 1240, until 12:40:00"},
-		{"RunAll while a run goes on", "12:25:00", "12:00:00", missed(runAll, 10), []string{"t-x"}, "wait 1210, wait 1220, until 12:20:00"},
+		{"RunAll while a run is in progress", "12:25:00", "12:00:00", missed(runAll, 10), []string{"t-x"}, "wait 1210, wait 1220, until 12:20:00"},
 		{"RunAll without a cap is one", "12:45:00", "12:10:00", missed(runAll, 0), nil, "start 1240, missed 2, until 12:40:00"},
 		{"too late for any", "12:49:00", "12:10:00", deadline(5 * time.Minute), nil, "missed 3, until 12:40:00"},
 		{"RunAll, two of three too late", "12:45:00", "12:10:00", both(missed(runAll, 10), deadline(6*time.Minute)), nil, "start 1240, missed 2, until 12:40:00"},
 		{"the deadline to the second", "12:45:00", "12:30:00", deadline(5 * time.Minute), nil, "start 1240, until 12:40:00"},
 
-		{"Forbid while a run goes on", "12:20:00", "12:10:00", none, []string{"t-202703011210"}, "skip 1220, until 12:20:00"},
-		{"Allow while a run goes on", "12:20:00", "12:10:00", policy(allow), []string{"t-202703011210"}, "start 1220, until 12:20:00"},
-		{"Replace while a run goes on", "12:20:00", "12:10:00", policy(replace), []string{"t-202703011210"}, "stop 1210, wait 1220, until 12:20:00"},
-		{"Queue while a run goes on", "12:20:00", "12:10:00", policy(waits), []string{"t-202703011210"}, "wait 1220, until 12:20:00"},
+		{"Forbid while a run is in progress", "12:20:00", "12:10:00", none, []string{"t-202703011210"}, "skip 1220, until 12:20:00"},
+		{"Allow while a run is in progress", "12:20:00", "12:10:00", policy(allow), []string{"t-202703011210"}, "start 1220, until 12:20:00"},
+		{"Replace while a run is in progress", "12:20:00", "12:10:00", policy(replace), []string{"t-202703011210"}, "stop 1210, wait 1220, until 12:20:00"},
+		{"Queue while a run is in progress", "12:20:00", "12:10:00", policy(waits), []string{"t-202703011210"}, "wait 1220, until 12:20:00"},
 		{"Queue behind another", "12:30:00", "12:20:00", both(policy(waits), queue(at("12:20:00"))), []string{"t-202703011210"}, "wait 1220, wait 1230, until 12:30:00"},
 		{"Queue when it is full", "12:40:00", "12:30:00", both(policy(waits), queue(at("12:20:00"), at("12:30:00"))), []string{"t-202703011210"}, "wait 1220, wait 1230, skip 1240, until 12:40:00"},
-		{"the queue moves when nothing goes on", "12:32:00", "12:30:00", both(policy(waits), queue(at("12:20:00"), at("12:30:00"))), nil, "start 1220, wait 1230, until 12:30:00"},
+		{"the queue moves when no run is in progress", "12:32:00", "12:30:00", both(policy(waits), queue(at("12:20:00"), at("12:30:00"))), nil, "start 1220, wait 1230, until 12:30:00"},
 		{"Forbid with a queue of missed runs", "12:40:00", "12:30:00", queue(at("12:30:00")), nil, "start 1230, skip 1240, until 12:40:00"},
 		{"Replace replaces what waits", "12:30:00", "12:20:00", both(policy(replace), queue(at("12:20:00"))), []string{"t-202703011210"}, "stop 1210, wait 1230, skip 1220, until 12:30:00"},
 		{"Replace starts when the pods are gone", "12:21:00", "12:20:00", both(policy(replace), queue(at("12:20:00"))), nil, "start 1220, until 12:20:00"},
@@ -82,7 +82,7 @@ func TestSlots(t *testing.T) {
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			d := newScene(t, tc.now, tc.settled, tc.change).going(t, tc.going...).decide(t)
-			if diff := cmp.Diff(tc.want, told(d)); diff != "" {
+			if diff := cmp.Diff(tc.want, described(d)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -125,7 +125,7 @@ func TestEdits(t *testing.T) {
 			}
 			s := newScene(t, tc.now, "12:10:00", tc.before)
 			tc.edit(s.tab)
-			if diff := cmp.Diff(tc.want, told(s.decide(t))); diff != "" {
+			if diff := cmp.Diff(tc.want, described(s.decide(t))); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -154,7 +154,7 @@ func TestInterrupted(t *testing.T) {
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			s := newScene(t, tc.now, tc.settled, tc.change).going(t, made).forgotten()
-			if diff := cmp.Diff(tc.want, told(s.decide(t))); diff != "" {
+			if diff := cmp.Diff(tc.want, described(s.decide(t))); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -233,8 +233,8 @@ func TestJitter(t *testing.T) {
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			d := newScene(t, tc.now, "12:10:00", tc.change).decide(t)
-			if told(d) != tc.want || d.next[0].Format("15:04:05") != tc.next {
-				t.Errorf("%s and then at %v, want %s and %s", told(d), d.next[0], tc.want, tc.next)
+			if described(d) != tc.want || d.next[0].Format("15:04:05") != tc.next {
+				t.Errorf("%s and then at %v, want %s and %s", described(d), d.next[0], tc.want, tc.next)
 			}
 		})
 	}

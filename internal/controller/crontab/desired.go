@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// LabelCronTab is on the Jobs and pods of a CronTab. Its value is the CronTab's name, shortened and hashed where
-	// it is too long for a label. It is what status.selector selects on, and frozen.
+	// LabelCronTab is on the Jobs and pods of a CronTab. Its value is the CronTab's name, shortened and hashed
+	// if it is too long for a label. status.selector uses it, so it never changes.
 	LabelCronTab = "batch.acme.com/crontab"
-	// AnnotationSlot is on Jobs and pods of the schedule: the slot that they run for, in UTC.
+	// AnnotationSlot is on the Jobs and pods of the schedule: the slot that they run for, in UTC.
 	AnnotationSlot = "batch.acme.com/slot"
 
 	slotLayout          = "200601021504"
@@ -29,17 +29,17 @@ const (
 	defaultBackoffLimit = 6
 )
 
-// jobOf is the name of the Job for a slot: the same whoever computes it.
+// jobOf returns the name of the Job for a slot. It depends on nothing else.
 func jobOf(tab string, slot time.Time) string {
 	return names.Job(tab, slot.UTC().Format(slotLayout))
 }
 
-// jobOfRequest is the name of the Job for a run by hand.
+// jobOfRequest returns the name of the Job for a run by hand.
 func jobOfRequest(tab, request string) string { return names.Job(tab, "run-"+digest(request)) }
 
-// runOf reads the name of a Job of a CronTab: the slot that it was made for, or none for a run by hand. It is false when
-// no run of the CronTab has that name. What a Job is for is read from its name, which nobody can change, and not from its
-// labels and annotations, which admission may overwrite and which a copy has, too.
+// runOf parses the name of a Job of a CronTab: it returns the slot, which is zero for a run by hand, and false
+// if no run of the CronTab has that name. The name cannot be changed; labels and annotations may be overwritten
+// by admission, and a copy has them, too.
 func runOf(tab, name string) (slot time.Time, ok bool) {
 	if at, err := time.Parse(slotLayout, name[max(len(name)-len(slotLayout), 0):]); err == nil {
 		return at, jobOf(tab, at) == name
@@ -49,11 +49,11 @@ func runOf(tab, name string) (slot time.Time, ok bool) {
 	return time.Time{}, isDigest && names.Job(tab, "run-"+tail) == name
 }
 
-// selector finds the pods of all runs.
+// selector returns the selector of the pods of all runs.
 func selector(tab string) string { return LabelCronTab + "=" + names.Child(tab, "") }
 
-// desiredJob is the Job of one run. What is not said meets the Pod Security level restricted. It is created and not
-// applied: nobody compares it with anything later.
+// desiredJob returns the Job of one run. Its defaults meet the Pod Security level restricted. It is created,
+// not applied: it is never compared with anything later.
 func desiredJob(tab *v1alpha1.CronTab, st start) *batchv1.Job {
 	labels := map[string]string{LabelCronTab: names.Child(tab.Name, "")}
 	why := map[string]string{names.AnnotationRunNow: st.request}
@@ -94,7 +94,7 @@ func podTemplate(tab *v1alpha1.CronTab, labels, annotations map[string]string) c
 	return t
 }
 
-// podSpec is all but the container.
+// podSpec returns everything but the container.
 func podSpec(t v1alpha1.PodSpec) corev1.PodSpec {
 	spec := corev1.PodSpec{
 		RestartPolicy:                 corev1.RestartPolicyNever,

@@ -20,7 +20,7 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
 )
 
-var update = flag.Bool("update", false, "write the golden files of this package anew")
+var update = flag.Bool("update", false, "rewrite the golden files of this package")
 
 func TestDesiredJob(t *testing.T) {
 	slot := start{job: jobOf("report", instant(t, "12:10:00")), slot: instant(t, "12:10:00").In(time.FixedZone("", 3600))}

@@ -51,12 +51,12 @@ func TestPrunable(t *testing.T) {
 		{"each outcome has its own", keep(1, 1, 0), []job{one, two, wrong}, "1000"},
 		{"none are kept", keep(0, 0, 0), []job{one, wrong}, "1000 1040"},
 		{"the latest to end are kept", keep(1, 0, 0), []job{slow, one}, "1000"},
-		{"what goes on is no history", keep(0, 0, 0), []job{running}, ""},
+		{"a run in progress is not history", keep(0, 0, 0), []job{running}, ""},
 		{"what goes is not deleted again", keep(0, 0, 0), []job{leaving}, ""},
 		{"by age", keep(9, 9, 2*time.Hour), []job{one, three}, "1000, then 12:25:00"},
 		{"by age, to the second", keep(9, 9, 125*time.Minute), []job{two}, "1010"},
-		{"not before the status tells how it ended", both(keep(0, 0, 0), listed), []job{one}, ", then 12:20:01"},
-		{"not before the status tells that it was started", keep(0, 0, 0), []job{fresh}, ", then 12:20:01"},
+		{"not before the status shows how it ended", both(keep(0, 0, 0), listed), []job{one}, ", then 12:20:01"},
+		{"not before the status records its start", keep(0, 0, 0), []job{fresh}, ", then 12:20:01"},
 		{"not while the status has it waiting", both(keep(0, 0, 0), queue(one.slot)), []job{one}, ", then 12:20:01"},
 		{"by hand", keep(0, 0, 0), []job{byHand}, "run"},
 		{"by hand, not before it is recorded", both(keep(0, 0, 0), asked("one")), []job{byHand}, ", then 12:20:01"},
@@ -93,7 +93,7 @@ func TestSettle(t *testing.T) {
 			s := newScene(t, "12:20:00", "12:10:00")
 			return s, s.decide(t)
 		}, "active t-202703011220, last t-202703011220 Running, 1 pods"},
-		{"goes on", func(t *testing.T) (*scene, decision) {
+		{"in progress", func(t *testing.T) (*scene, decision) {
 			s := newScene(t, "12:15:00", "12:10:00", lasting(name)).going(t, name)
 			return s, s.decide(t)
 		}, "active " + name + ", last " + name + " Running, 1 pods"},
@@ -105,11 +105,11 @@ func TestSettle(t *testing.T) {
 			s := newScene(t, "12:15:00", "12:10:00", lasting(name)).going(t, name).ended(t, v1alpha1.OutcomeFailed)
 			return s, s.decide(t)
 		}, "last " + name + " Failed, failure, failed " + name + ", 0 pods"},
-		{"failed, and was told of already", func(t *testing.T) (*scene, decision) {
+		{"failed, and was reported already", func(t *testing.T) (*scene, decision) {
 			s := newScene(t, "12:15:00", "12:10:00", lasting(name)).going(t, name).ended(t, v1alpha1.OutcomeFailed).forgotten()
 			return s, s.decide(t)
 		}, "last " + name + " Running, 0 pods"},
-		{"deleted by somebody", func(t *testing.T) (*scene, decision) {
+		{"deleted by a user", func(t *testing.T) (*scene, decision) {
 			s := newScene(t, "12:15:00", "12:10:00", lasting(name)).going(t, name)
 			s.jobs = nil
 			return s, s.decide(t)
@@ -132,7 +132,7 @@ func TestSettle(t *testing.T) {
 			s.tab.Spec.CronSpec = "0 0 * * *"
 			return s, s.decide(t)
 		}, "last " + name + " Failed, failure, failed " + name + ", 0 pods"},
-		{"while nothing can be started it is told later", func(t *testing.T) (*scene, decision) {
+		{"while nothing can be started it is reported later", func(t *testing.T) (*scene, decision) {
 			s := newScene(t, "12:25:00", "12:00:00").going(t, name).ended(t, v1alpha1.OutcomeFailed).forgotten()
 			return s, postponed(s.tab.Status.Ledger, s.decide(t))
 		}, "0 pods"},

@@ -14,7 +14,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,9 +22,9 @@ import (
 	"github.com/acme/platform-operator/internal/names"
 )
 
-// look reads all runs. One that is in progress according to the status and missing in the cache is read from the API server:
-// the cache may be late, and a run in progress must not count as gone.
-func (r *run) look(ctx context.Context) error {
+// readRuns reads all runs. A run that is in progress according to the status and missing in the cache is read
+// from the API server: the cache may be late, and a run in progress must not be considered gone.
+func (r *run) readRuns(ctx context.Context) error {
 	r.view = view{now: r.Clock.Now(), tab: r.Obj.DeepCopy()}
 	r.live = map[string]*batchv1.Job{}
 	if err := r.EachOwned(ctx, func(o client.Object) error {
@@ -51,7 +50,7 @@ func (r *run) look(ctx context.Context) error {
 	return nil
 }
 
-// isRun tells whether an object has the name of a run: a copy of one has another name.
+// isRun reports whether an object has the name of a run. A copy of a run has another name.
 func isRun(tab *v1alpha1.CronTab, o client.Object) bool {
 	_, ok := runOf(tab.Name, o.GetName())
 	return ok
@@ -63,7 +62,7 @@ func (r *run) add(live *batchv1.Job) {
 	r.view.jobs = append(r.view.jobs, observed(live, slot))
 }
 
-// observed is what matters of a Job.
+// observed returns the relevant part of a Job.
 func observed(live *batchv1.Job, slot time.Time) job {
 	j := job{
 		name: live.Name, slot: slot, started: live.CreationTimestamp.Time, outcome: v1alpha1.OutcomeRunning,
@@ -88,12 +87,12 @@ func observed(live *batchv1.Job, slot time.Time) job {
 	return j
 }
 
-// stop stops runs. Their Jobs stay until the pods are gone, so that what follows does not meet them.
+// stop stops runs. Their Jobs remain until the pods are gone, so that the next run does not meet them.
 func (r *run) stop(ctx context.Context, names ...string) error {
 	return r.discard(ctx, names, metav1.DeletePropagationForeground)
 }
 
-// discard deletes the Jobs of runs. One that cannot be deleted keeps none of the others.
+// discard deletes the Jobs of runs. A Job that cannot be deleted does not prevent the deletion of the others.
 func (r *run) discard(ctx context.Context, names []string, propagation metav1.DeletionPropagation) error {
 	var errs []error
 	for _, name := range names {
@@ -102,61 +101,16 @@ func (r *run) discard(ctx context.Context, names []string, propagation metav1.De
 	return errors.Join(errs...)
 }
 
-// prune deletes ended runs that are not kept any more, with their pods.
+// prune deletes ended runs that are no longer kept, with their pods.
 func (r *run) prune(ctx context.Context) (engine.Outcome, error) {
 	again, err := r.discardOld(ctx)
 	return engine.Done().Due(again), err
 }
 
-// discardOld deletes the runs that are not kept any more, and gives the time when the next of the others is too old.
+// discardOld deletes the runs that are no longer kept, and returns when the next of the others will be too old.
 func (r *run) discardOld(ctx context.Context) (again time.Time, err error) {
 	gone, again := prunable(r.view)
 	return again, r.discard(ctx, gone, metav1.DeletePropagationBackground)
-}
-
-// Finalize is what happens between the deletion of a CronTab and its disappearance.
-func (kind) Finalize(s engine.Scope[*v1alpha1.CronTab]) []engine.Step {
-	r := &run{Scope: s}
-	return []engine.Step{{Condition: RunsEnded, Run: r.end}}
-}
-
-// stopFor is how long a deletion waits for runs that it stops. Their Jobs are being deleted then, and the garbage
-// collector has their owner's end as a reason of its own: what keeps a pod, such as a lost node, does not keep the
-// CronTab.
-const stopFor = 5 * time.Minute
-
-// end stops or awaits the runs in progress.
-func (r *run) end(ctx context.Context) (engine.Outcome, error) {
-	if err := r.look(ctx); err != nil {
-		return engine.Outcome{}, err
-	}
-	running := slices.DeleteFunc(r.view.jobs, func(j job) bool { return j.outcome != v1alpha1.OutcomeRunning })
-	deadline := r.Obj.DeletionTimestamp.Add(stopFor)
-	switch {
-	case len(running) == 0:
-		return engine.Done(), nil
-	case r.Obj.Spec.DeletionPolicy == v1alpha1.DeletionAwait:
-		return engine.Wait(0, ReasonRunsGoingOn, fmt.Sprintf("%d runs are in progress, and deletionPolicy is Await; to stop them, "+
-			"set it to Stop or delete their Jobs", len(running))), nil
-	case !r.view.now.Before(deadline):
-		r.Log.Info("Gave up waiting for the pods of stopped runs; they go with their Jobs", "runs", len(running))
-		return engine.Done(), nil
-	}
-	var stops []string
-	for _, j := range running {
-		if !j.deleting {
-			stops = append(stops, j.name)
-		}
-	}
-	switch err := r.stop(ctx, stops...); {
-	case apierrors.IsConflict(err): // A Job has changed meanwhile.
-		return engine.Outcome{}, err
-	case err != nil:
-		return engine.Outcome{}, engine.Explain(err, ReasonCannotStop, fmt.Sprintf("%v; it is tried again until %s after the "+
-			"deletion, then the garbage collector deletes the Jobs", err, stopFor))
-	}
-	return engine.Wait(0, ReasonRunsGoingOn, fmt.Sprintf("%d runs are being stopped; this object goes when their pods are gone, "+
-		"or %s after its deletion", len(running), stopFor)).Due(deadline), nil
 }
 
 // requester is who set the annotation that asks for a run by hand, and when, as the API server has recorded it.

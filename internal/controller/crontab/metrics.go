@@ -18,7 +18,7 @@ import (
 var (
 	startDelay = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name:    "platform_operator_crontab_start_delay_seconds",
-		Help:    "Time from the instant at which a run was due, jitter included, until its Job was made.",
+		Help:    "Time from the instant at which a run was due, jitter included, until its Job was created.",
 		Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 3600},
 	})
 	missedRuns = prometheus.NewCounter(prometheus.CounterOpts{
@@ -29,16 +29,16 @@ var (
 
 func init() { metrics.Registry.MustRegister(startDelay, missedRuns) }
 
-// activeRuns counts the runs in progress, over all CronTabs in the cache, whenever metrics are read.
+// activeRuns counts the runs in progress of all CronTabs in the cache when metrics are scraped.
 type activeRuns struct {
 	desc   *prometheus.Desc
 	reader client.Reader
 }
 
-// observeActive registers the count.
+// observeActive registers the metric.
 func observeActive(reader client.Reader) error {
 	return engine.Observe(&activeRuns{
-		prometheus.NewDesc("platform_operator_crontab_active_runs", "Runs of CronTabs that are in progress.", nil, nil), reader,
+		prometheus.NewDesc("platform_operator_crontab_active_runs", "Runs of CronTabs in progress.", nil, nil), reader,
 	})
 }
 

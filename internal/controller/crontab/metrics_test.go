@@ -14,6 +14,7 @@ import (
 
 	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -23,12 +24,12 @@ var _ = Describe("The metrics", Ordered, func() {
 		missed = "platform_operator_crontab_missed_runs_total"
 		going  = "platform_operator_crontab_active_runs"
 	)
-	var op *testenv.Operator
+	var op *Operator
 
 	BeforeAll(func() { op = startOperator() })
 	BeforeEach(func() { now.SetTime(time.Now()) })
 
-	It("tell how late runs start, and how many go on", func() {
+	It("show how late runs start, and how many are in progress", func() {
 		c := created(cronTab())
 		started, active := Metric(delays), Metric(going)
 		name := come(c)
@@ -38,7 +39,7 @@ var _ = Describe("The metrics", Ordered, func() {
 		Eventually(func() float64 { return Metric(going) }).Should(Equal(active))
 	})
 
-	It("and events tell of missed runs once, however often the status cannot be written", func() {
+	It("and events count missed runs once, however often the status cannot be written", func() {
 		c := created(cronTab(func(c *v1alpha1.CronTab) { c.Spec.MissedRuns.Policy = v1alpha1.MissedSkip }))
 		before := Metric(missed)
 		fault := op.Wire.Inject(testenv.Fault{Count: 3, Match: func(w testenv.Write) bool {
@@ -53,7 +54,7 @@ var _ = Describe("The metrics", Ordered, func() {
 		Consistently(func(g Gomega) {
 			list := &eventsv1.EventList{}
 			g.Expect(Admin.List(ctx, list, client.InNamespace(c.Namespace))).To(Succeed())
-			g.Expect(list.Items).To(HaveEach(HaveField("Series", BeNil())), "nothing is told twice")
+			g.Expect(list.Items).To(HaveEach(HaveField("Series", BeNil())), "nothing is reported twice")
 		}).Should(Succeed())
 	})
 })

@@ -16,10 +16,12 @@ import (
 
 	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
-// copyOf is a Job as it is, under another name or in another namespace, as "kubectl get -o yaml" and "create" make it.
+// copyOf returns a copy of a Job, under another name or in another namespace, as "kubectl get -o yaml" and
+// "create" make it.
 func copyOf(j *batchv1.Job, namespace, name string) *batchv1.Job {
 	c := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
 		Namespace: namespace, Name: name, Labels: j.Labels, Annotations: j.Annotations, OwnerReferences: j.OwnerReferences,
@@ -43,11 +45,11 @@ func forOwner(c *v1alpha1.CronTab, name string) *batchv1.Job {
 func runs(c *v1alpha1.CronTab) func() []string { return func() []string { return active(c) } }
 
 var _ = Describe("The runs of a CronTab", Ordered, ContinueOnFailure, func() {
-	var op *testenv.Operator
+	var op *Operator
 	BeforeAll(func() { op = startOperator() })
 	BeforeEach(func() { now.SetTime(time.Now()) })
 
-	It("are none that are in another namespace, whatever marks these carry", func() {
+	It("are not Jobs in another namespace, whatever their marks", func() {
 		c := created(cronTab())
 		first := job(c, come(c))
 		end(c, first.Name, true)
@@ -60,7 +62,7 @@ var _ = Describe("The runs of a CronTab", Ordered, ContinueOnFailure, func() {
 			forged = append(forged, Create(j))
 		}
 		second := come(c)
-		Expect(runs(c)()).To(ConsistOf(second), "a slot is started, whoever else has a Job of that name")
+		Expect(runs(c)()).To(ConsistOf(second), "a slot is started, although another owner has a Job of that name")
 		end(c, second, true)
 		Eventually(runs(c)).Should(BeEmpty())
 		Change(c, func(c *v1alpha1.CronTab) { c.Spec.History = v1alpha1.History{Succeeded: new(int32(0))} })
@@ -72,7 +74,7 @@ var _ = Describe("The runs of a CronTab", Ordered, ContinueOnFailure, func() {
 		}
 	})
 
-	It("are no copies in the same namespace, owner reference included", func() {
+	It("are not copies in the same namespace, owner reference included", func() {
 		c := created(cronTab(with(v1alpha1.ConcurrencyReplace), func(c *v1alpha1.CronTab) {
 			c.Spec.History = v1alpha1.History{Succeeded: new(int32(0)), Failed: new(int32(0))}
 		}))
@@ -83,7 +85,7 @@ var _ = Describe("The runs of a CronTab", Ordered, ContinueOnFailure, func() {
 		end(c, first, true)
 		Eventually(jobs).WithArguments(c).Should(ConsistOf(copied.Name, ended.Name))
 		second := come(c)
-		Expect(runs(c)()).To(ConsistOf(second), "a copy is none that goes on")
+		Expect(runs(c)()).To(ConsistOf(second), "a copy is not a run in progress")
 		third := come(c)
 		Eventually(runs(c)).Should(ConsistOf(third))
 		Expect(jobs(c)).To(ConsistOf(copied.Name, ended.Name, third), "a copy is none that is replaced or pruned")
@@ -92,7 +94,7 @@ var _ = Describe("The runs of a CronTab", Ordered, ContinueOnFailure, func() {
 		Eventually(Gone(c)).Should(Succeed(), "a copy is none that is waited for")
 	})
 
-	It("are known by name and owner when admission takes their marks off", func() {
+	It("are identified by name and owner when admission removes their marks", func() {
 		c := created(cronTab())
 		slot := c.Status.NextRuns[0].Time
 		Create(forOwner(c, nameOf(c, slot))) // what CreateOnce has made, had all marks been taken from it
@@ -102,7 +104,7 @@ var _ = Describe("The runs of a CronTab", Ordered, ContinueOnFailure, func() {
 		Consistently(func() int {
 			return len(op.Wire.Writes(func(w testenv.Write) bool { return w.Method == http.MethodPost && w.For(c.Namespace) }))
 		}).
-			Should(BeNumerically("<", 2), "it is not tried again and again")
+			Should(BeNumerically("<", 2), "it is not retried endlessly")
 		second := come(c)
 		Expect(jobs(c)).To(ConsistOf(first), "with Forbid %s is skipped", second)
 		Expect(c.Status.Skipped).To(BeEquivalentTo(1))
@@ -112,7 +114,7 @@ var _ = Describe("The runs of a CronTab", Ordered, ContinueOnFailure, func() {
 		Expect(c.Status.LastRun.Outcome).To(Equal(v1alpha1.OutcomeFailed))
 	})
 
-	It("are known when their marks are overwritten while they are in progress", func() {
+	It("are identified when their marks are overwritten while they are in progress", func() {
 		c := created(cronTab())
 		first := job(c, come(c))
 		Patch(first, `{"metadata":{"labels":{"app.kubernetes.io/managed-by":"helm","platform.acme.com/owner-uid":"x","batch.acme.com/crontab":null},`+
@@ -121,7 +123,7 @@ var _ = Describe("The runs of a CronTab", Ordered, ContinueOnFailure, func() {
 		Expect(runs(c)()).To(ConsistOf(first.Name))
 	})
 
-	It("are deleted only as the ones that were seen", func() {
+	It("are deleted only by their UID", func() {
 		c := created(cronTab(with(v1alpha1.ConcurrencyReplace), func(c *v1alpha1.CronTab) { c.Spec.History.Succeeded = new(int32(0)) }))
 		replaced := job(c, come(c))
 		second := come(c)
@@ -143,7 +145,7 @@ var _ = Describe("The runs of a CronTab", Ordered, ContinueOnFailure, func() {
 		}
 	})
 
-	It("are stopped one like the other when one of them cannot be", func() {
+	It("are all stopped, except one that cannot be", func() {
 		c := created(cronTab(with(v1alpha1.ConcurrencyAllow)))
 		first, second := come(c), come(c)
 		fault := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.Method == http.MethodDelete && w.For(first) && w.For(c.Namespace) }})
@@ -159,7 +161,7 @@ var _ = Describe("The runs of a CronTab", Ordered, ContinueOnFailure, func() {
 		fault := op.Wire.Inject(testenv.Fault{Count: 1 << 20, Match: func(w testenv.Write) bool { return w.Method == http.MethodDelete && w.For(c.Namespace) }})
 		removeNow(c)
 		Eventually(Ready(c)).Should(Equal("False CannotStop"))
-		Expect(Message(c, "Ready")).To(ContainSubstring("tried again until 5m0s after the deletion"))
+		Expect(Message(c, "Ready")).To(ContainSubstring("retried until 5m0s after the deletion"))
 		Consistently(Reload).WithArguments(c).Should(Succeed(), "the finalizer stays while a Job cannot be stopped")
 		Expect(c.Finalizers).To(ContainElement("finalizer.batch.acme.com"))
 		Expect(fault.Tripped()).To(BeNumerically(">", 1))

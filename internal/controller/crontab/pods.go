@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// podsAppear is how long after its start a run has all its pods, unless something rejects them.
+	// podsAppear is how long after its start a run has all its pods, unless they are rejected.
 	podsAppear = time.Minute
-	// podsStart is how long after its start one of its pods is running, unless something is in the way.
+	// podsStart is how long after its start at least one of its pods is running, unless something prevents it.
 	podsStart = 5 * time.Minute
 )
 
-// everMade counts the pods that a Job has, or had.
+// everMade returns the number of pods that a Job has, or had.
 func everMade(s batchv1.JobStatus) int32 {
 	n := s.Active + s.Succeeded + s.Failed
 	if s.Terminating != nil {
@@ -35,8 +35,8 @@ func everMade(s batchv1.JobStatus) int32 {
 	return n
 }
 
-// late tells when a run in progress has too few pods, or none that has ever run; the reason is empty otherwise. Again is
-// when that has to be looked at again.
+// late returns why the pods of a run in progress are late: it has too few, or none that has ever run. The
+// reason is empty otherwise, and again is when to look again.
 func (j job) late(now time.Time) (reason string, again time.Time) {
 	limit := podsStart
 	switch {
@@ -55,7 +55,7 @@ func (j job) late(now time.Time) (reason string, again time.Time) {
 	return reason, time.Time{}
 }
 
-// stuck is the first run whose pods do not come or do not start, as a reason and a message for the reader; without one,
+// stuck returns the first run whose pods are late, as a reason and a message for the user. If there is none,
 // again is when to look again.
 func stuck(v view) (reason, message string, again time.Time) {
 	for _, j := range v.jobs {
@@ -75,8 +75,9 @@ func stuck(v view) (reason, message string, again time.Time) {
 	return "", "", again
 }
 
-// checkPods reports pods that cannot exist or cannot start. The Job controller keeps trying; the Job's status wakes the
-// CronTab. The cache lacks the pods that have ended and are not counted yet: what seems late is read from the API server.
+// checkPods reports pods that cannot be created or cannot start. The Job controller keeps trying, and the Job's
+// status requeues the CronTab. The cache does not hold pods that have ended and are not counted yet, so a run
+// that seems late is read from the API server.
 func (r *run) checkPods(ctx context.Context) (engine.Outcome, error) {
 	for i, j := range r.view.jobs {
 		if reason, _ := j.late(r.view.now); reason == "" {
@@ -95,7 +96,7 @@ func (r *run) checkPods(ctx context.Context) (engine.Outcome, error) {
 	}
 	reason, message, again := stuck(r.view)
 	if reason != "" {
-		return engine.Wait(0, reason, message), nil
+		return engine.Wait(0, reason, message).Warning(), nil
 	}
 	return engine.Done().Due(again), nil
 }

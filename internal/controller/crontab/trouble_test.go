@@ -22,7 +22,7 @@ var _ = Describe("A CronTab in trouble", Ordered, ContinueOnFailure, func() {
 	BeforeAll(func() { startOperator() })
 	BeforeEach(func() { now.SetTime(time.Now()) })
 
-	DescribeTable("that the schema lets in says what is wrong, and recovers", func(spec, zone, says string) {
+	DescribeTable("that the schema admits reports what is wrong, and recovers", func(spec, zone, says string) {
 		c := cronTab(func(c *v1alpha1.CronTab) { c.Spec.CronSpec, c.Spec.TimeZone = spec, zone })
 		Create(c)
 		Eventually(Ready(c)).Should(Equal("False InvalidSchedule"))
@@ -35,7 +35,7 @@ var _ = Describe("A CronTab in trouble", Ordered, ContinueOnFailure, func() {
 		Entry("a time zone that is none", "5 0 * * *", "Europe/Bielefeld", `there is no time zone "Europe/Bielefeld"`),
 	)
 
-	DescribeTable("makes up for nothing once it makes sense", func(before string) {
+	DescribeTable("makes up for nothing once it is valid", func(before string) {
 		c := cronTab(func(c *v1alpha1.CronTab) { c.Spec.CronSpec = before })
 		Create(c)
 		Eventually(Ready(c)).Should(BeElementOf("True Ready", "False InvalidSchedule"))
@@ -51,14 +51,14 @@ var _ = Describe("A CronTab in trouble", Ordered, ContinueOnFailure, func() {
 		Entry("for the first time", "*/10 9-2 * * *"),
 	)
 
-	It("that never fires is accepted and says so", func() {
+	It("that never fires is accepted and reports it", func() {
 		c := created(cronTab(func(c *v1alpha1.CronTab) { c.Spec.CronSpec = "0 0 30 2 *" }))
 		Expect(Ready(c)()).To(Equal("True NeverFires"))
 		Expect(c.Status.NextRuns).To(BeEmpty())
-		Eventually(EventsOf(c)).Should(ContainElement(HavePrefix("Normal NeverFires: ")))
+		Eventually(EventsOf(c)).Should(ContainElement(HavePrefix("Warning NeverFires: ")))
 	})
 
-	It("is refused by the webhook at once", func() {
+	It("is rejected by the webhook at once", func() {
 		startOperator(func(o *operator.Options) { o.WebhookPort = 0 })
 		c := cronTab(func(c *v1alpha1.CronTab) { c.Spec.TimeZone = "Europe/Bielefeld" })
 		Expect(Admin.Create(ctx, c)).To(MatchError(ContainSubstring(`spec.timeZone: Invalid value: "Europe/Bielefeld"`)))
@@ -68,7 +68,7 @@ var _ = Describe("A CronTab in trouble", Ordered, ContinueOnFailure, func() {
 		Expect(Admin.Patch(ctx, c, patch)).To(MatchError(ContainSubstring(`hour "3-1": range 3-1 runs backwards: write "3-23,0-1"`)))
 	})
 
-	It("leaves somebody else's Job of the wanted name alone", func() {
+	It("leaves another owner's Job of the wanted name alone", func() {
 		c := created(cronTab())
 		foreign := &batchv1.Job{
 			ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: nameOf(c, c.Status.NextRuns[0].Time)},
@@ -86,7 +86,7 @@ var _ = Describe("A CronTab in trouble", Ordered, ContinueOnFailure, func() {
 		Eventually(active).WithArguments(c).Should(ConsistOf(foreign.Name))
 	})
 
-	It("learns how runs ended also while the next one is refused", func() {
+	It("records how runs ended also while the next one is rejected", func() {
 		c := created(cronTab(with(v1alpha1.ConcurrencyAllow)))
 		first := come(c)
 		Change(c, func(c *v1alpha1.CronTab) {
@@ -101,7 +101,7 @@ var _ = Describe("A CronTab in trouble", Ordered, ContinueOnFailure, func() {
 		Expect(Ready(c)()).To(Equal("False JobRefused"))
 	})
 
-	It("says why the API server refuses its Job, and starts it when that is mended", func() {
+	It("reports why the API server rejects its Job, and starts it when the cause is removed", func() {
 		c := created(cronTab(func(c *v1alpha1.CronTab) {
 			c.Spec.VolumeMounts = []corev1.VolumeMount{{Name: "nowhere", MountPath: "/data"}}
 		}))
@@ -127,7 +127,7 @@ var _ = Describe("A CronTab that is deleted", Ordered, ContinueOnFailure, func()
 	BeforeAll(func() { startOperator() })
 	BeforeEach(func() { now.SetTime(time.Now()) })
 
-	It("goes at once when nothing goes on, and its ended runs go with it", func() {
+	It("is removed at once without runs in progress, and its ended runs with it", func() {
 		c := created(cronTab())
 		j := job(c, come(c))
 		end(c, j.Name, true)
@@ -138,7 +138,7 @@ var _ = Describe("A CronTab that is deleted", Ordered, ContinueOnFailure, func()
 		Eventually(Gone(j), "3m").Should(Succeed())
 	})
 
-	It("stops what goes on first", func() {
+	It("stops runs in progress first", func() {
 		c := created(cronTab())
 		j := job(c, come(c))
 		removeNow(c)
@@ -146,7 +146,7 @@ var _ = Describe("A CronTab that is deleted", Ordered, ContinueOnFailure, func()
 		Expect(Gone(j)()).To(Succeed())
 	})
 
-	It("awaits what goes on when told so, until told otherwise", func() {
+	It("awaits runs in progress with the policy Await, until that is changed", func() {
 		c := created(cronTab(func(c *v1alpha1.CronTab) {
 			c.Spec.DeletionPolicy, c.Spec.ConcurrencyPolicy = v1alpha1.DeletionAwait, v1alpha1.ConcurrencyAllow
 		}))
@@ -161,7 +161,7 @@ var _ = Describe("A CronTab that is deleted", Ordered, ContinueOnFailure, func()
 		Eventually(Gone(c)).Should(Succeed())
 	})
 
-	It("goes when all that it awaits has ended", func() {
+	It("is removed when all runs that it awaits have ended", func() {
 		c := created(cronTab(func(c *v1alpha1.CronTab) { c.Spec.DeletionPolicy = v1alpha1.DeletionAwait }))
 		name := come(c)
 		removeNow(c)
@@ -170,7 +170,7 @@ var _ = Describe("A CronTab that is deleted", Ordered, ContinueOnFailure, func()
 		Eventually(Gone(c)).Should(Succeed())
 	})
 
-	It("does not wait for ever for what cannot be stopped", func() {
+	It("does not wait forever for runs that cannot be stopped", func() {
 		c := created(cronTab())
 		j := job(c, come(c))
 		j.Finalizers = append(j.Finalizers, "test.example.com/stuck")

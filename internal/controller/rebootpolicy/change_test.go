@@ -34,6 +34,14 @@ var _ = Describe("A change of the value", Ordered, func() {
 		w.holds(ns, "the-first-value")
 	})
 
+	// rolled plays the part of the Deployment controller, which does not run: all pods are new and available.
+	rolled := func() {
+		GinkgoHelper()
+		Expect(Reload(d)).To(Succeed())
+		d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1}
+		Expect(Admin.Status().Update(ctx, d)).To(Succeed())
+	}
+
 	It("restarts the target once, and says why without the value", func() {
 		p := watching(policy(ns, "p"))
 		other := Create(deployment(ns, "other"))
@@ -117,6 +125,7 @@ var _ = Describe("A change of the value", Ordered, func() {
 	})
 
 	It("is none when the value is back before the debounce is over", func() {
+		rolled()
 		p := watching(policy(ns, "p", func(s *v1alpha1.RebootPolicySpec) {
 			s.Interval, s.Restart.Debounce = at(time.Minute), at(time.Hour)
 		}))
@@ -131,6 +140,44 @@ var _ = Describe("A change of the value", Ordered, func() {
 		w.polled(p)
 		Expect(restarts(p)()).To(BeZero())
 		Expect(templates(d)).To(Equal(int64(1)))
+	})
+
+	It("restarts a workload once for all policies that read it, each at a moment of its own", func() {
+		rolled()
+		var all []*v1alpha1.RebootPolicy
+		for i := range 3 {
+			all = append(all, watching(policy(ns, fmt.Sprint("p", i), func(s *v1alpha1.RebootPolicySpec) { s.Restart.Debounce = at(time.Minute) })))
+		}
+		reads := func(p *v1alpha1.RebootPolicy) {
+			w.polled(p)
+			Eventually(restarts(p)).Should(Equal(int64(-1)))
+			w.clock.SetTime(w.clock.Now().Add(2 * time.Minute))
+			rerun(p)
+		}
+		for round, value := range []string{"another", "the-first-value"} {
+			generation := templates(d)
+			w.holds(ns, value)
+			for i, p := range all {
+				reads(p)
+				Eventually(restarts(p)).Should(Equal(int64(round + 1)))
+				Expect(templates(d)).To(Equal(generation + 1))
+				Expect(p.Status.History[0].Message).To(Equal(map[bool]string{true: "1 workload", false: "0 workloads; 1 had rolled since the change"}[i == 0]))
+				rolled()
+			}
+		}
+
+		By("reading another value in between")
+		generation := templates(d)
+		w.holds(ns, "a-third")
+		reads(all[0])
+		Eventually(restarts(all[0])).Should(Equal(int64(3)))
+		rolled()
+		w.holds(ns, "the-first-value")
+		w.polled(all[1])
+		w.holds(ns, "a-third")
+		reads(all[2])
+		Eventually(restarts(all[2])).Should(Equal(int64(3)))
+		Expect(templates(d)).To(Equal(generation + 2))
 	})
 
 	It("is not seen when the value is back before it is read", func() {

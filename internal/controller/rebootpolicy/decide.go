@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"time"
@@ -64,6 +65,16 @@ func identity(p *v1alpha1.RebootPolicy) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
+// sharedName stands for what is watched, and for how it is read, among the policies of all namespaces: a policy that
+// trusts other servers, or logs in as somebody else, may read something else.
+func sharedName(p *v1alpha1.RebootPolicy) string {
+	source, err := json.Marshal(p.Spec.Source)
+	if err != nil {
+		return string(p.UID) // a type that was decoded can be encoded
+	}
+	return fmt.Sprintf("%s/%s/%s", p.Namespace, identity(p), source)
+}
+
 // sourceName names what is watched in events and in the history.
 func sourceName(p *v1alpha1.RebootPolicy) string {
 	value := "query"
@@ -79,7 +90,7 @@ func outcomeOf(fault *sqldb.Error) engine.Outcome {
 	const kept = ". The last value is kept, and nothing is restarted"
 	switch fault.Reason {
 	case sqldb.Unreachable, sqldb.TimedOut:
-		return engine.Wait(0, string(fault.Reason), fault.Message+kept)
+		return engine.Wait(0, string(fault.Reason), fault.Message+kept).Warning()
 	default:
 		return engine.Block(string(fault.Reason), fault.Message+kept)
 	}
@@ -91,13 +102,14 @@ func before(p *v1alpha1.RebootPolicy) engine.Outcome {
 	conditions := p.Status.Conditions
 	was, stalled := meta.FindStatusCondition(conditions, ValueRead), meta.FindStatusCondition(conditions, engine.Stalled)
 	switch {
-	case was == nil || was.ObservedGeneration != p.Generation || was.Status == metav1.ConditionUnknown || was.Reason == ReasonCredentialsMissing:
+	case was == nil || was.ObservedGeneration != p.Generation || was.Status == metav1.ConditionUnknown ||
+		was.Reason == ReasonCredentialsMissing || was.Reason == ReasonReading:
 		return engine.Wait(0, ReasonReading, "the value is being read")
 	case was.Status == metav1.ConditionTrue:
 		return engine.Done().Saying(was.Message)
 	case stalled != nil && stalled.Reason == was.Reason:
 		return engine.Block(was.Reason, was.Message)
 	default:
-		return engine.Wait(0, was.Reason, was.Message)
+		return engine.Wait(0, was.Reason, was.Message).Warning()
 	}
 }

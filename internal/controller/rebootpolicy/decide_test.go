@@ -78,3 +78,29 @@ func TestIdentity(t *testing.T) {
 		}
 	}
 }
+
+// Readings are shared by policies that read the same, in the same way.
+func TestSharedName(t *testing.T) {
+	with := func(change func(*v1alpha1.RebootPolicy)) string {
+		p := &v1alpha1.RebootPolicy{}
+		p.Namespace, p.Name, p.Spec.Source.Host = "a", "p", "db"
+		p.Spec.Source.CredentialsSecretRef.Name = "reader"
+		change(p)
+		return sharedName(p)
+	}
+	is := with(func(*v1alpha1.RebootPolicy) {})
+	if other := with(func(p *v1alpha1.RebootPolicy) { p.Name, p.Spec.Target = "q", &v1alpha1.Target{} }); other != is {
+		t.Errorf("%q and %q are the same", other, is)
+	}
+	for reason, change := range map[string]func(*v1alpha1.RebootPolicy){
+		"namespace":   func(p *v1alpha1.RebootPolicy) { p.Namespace = "b" },
+		"host":        func(p *v1alpha1.RebootPolicy) { p.Spec.Source.Host = "other" },
+		"query":       func(p *v1alpha1.RebootPolicy) { p.Spec.Watch.Query = "SELECT 1" },
+		"credentials": func(p *v1alpha1.RebootPolicy) { p.Spec.Source.CredentialsSecretRef.Name = "other" },
+		"trust":       func(p *v1alpha1.RebootPolicy) { p.Spec.Source.TLS = &v1alpha1.SourceTLS{Mode: v1alpha1.TLSDisable} },
+	} {
+		if with(change) == is {
+			t.Errorf("another %s is another reading", reason)
+		}
+	}
+}

@@ -20,6 +20,7 @@ import (
 	tenancy "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/controller/rebootpolicy"
 	"github.com/acme/platform-operator/internal/external/sqldb/sqltest"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 

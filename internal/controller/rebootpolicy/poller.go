@@ -31,6 +31,8 @@ const (
 
 // question is what a database is asked. It holds credentials, so it is handed on and not kept.
 type question struct {
+	// name identifies what is read among all that policies read.
+	name   string
 	source sqldb.Source
 	watch  sqldb.Watch
 	// seal makes a keyed hash of a list of parts.
@@ -62,10 +64,11 @@ func (a answer) equal(b *answer) bool {
 
 // poller asks databases outside of the runs. What it knows is of no importance when it is lost: it asks anew.
 type poller struct {
-	reader sqldb.Reader
-	clock  clock.PassiveClock
-	waker  *engine.Waker
-	wake   func(context.Context, client.ObjectKey)
+	reader   sqldb.Reader
+	readings *restart.Readings
+	clock    clock.PassiveClock
+	waker    *engine.Waker
+	wake     func(context.Context, client.ObjectKey)
 
 	ctx     context.Context //nolint:containedctx // it bounds what goes on between runs
 	stop    context.CancelFunc
@@ -87,11 +90,11 @@ type poll struct {
 	forget time.Time
 }
 
-func newPoller(reader sqldb.Reader, c clock.PassiveClock) *poller {
+func newPoller(reader sqldb.Reader, readings *restart.Readings, c clock.PassiveClock) *poller {
 	ctx, stop := context.WithCancel(context.Background())
 	waker := engine.NewWaker()
 	return &poller{
-		reader: reader, clock: c, waker: waker, wake: waker.Wake, ctx: ctx, stop: stop,
+		reader: reader, readings: readings, clock: c, waker: waker, wake: waker.Wake, ctx: ctx, stop: stop,
 		polls: map[types.UID]*poll{}, tidied: c.Now(),
 	}
 }
@@ -140,10 +143,13 @@ func (p *poller) ask(key client.ObjectKey, uid types.UID, q question, interval t
 func (p *poller) read(one *poll, mark restart.Hash, q question) {
 	ctx, cancel := context.WithTimeout(p.ctx, longest)
 	defer cancel()
-	start := p.clock.Now()
+	start, began := p.clock.Now(), p.readings.Begin()
 	a := p.query(ctx, q)
 	if p.ctx.Err() != nil {
 		return
+	}
+	if !a.failed() {
+		p.readings.End(q.name, a.hash, began)
 	}
 	count(q.source.Type, a, p.clock.Since(start))
 	if p.take(one, mark, a) {

@@ -34,7 +34,7 @@ func (r reader) Read(_ context.Context, s sqldb.Source, _ sqldb.Watch) (sqldb.Va
 
 // pollerOf is a poller that wakes nobody up.
 func pollerOf(r reader, c clock.PassiveClock) *poller {
-	p := newPoller(r, c)
+	p := newPoller(r, &restart.Readings{}, c)
 	p.wake = func(context.Context, client.ObjectKey) {}
 	return p
 }

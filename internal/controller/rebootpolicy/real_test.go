@@ -15,6 +15,7 @@ import (
 
 	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	"github.com/acme/platform-operator/internal/external/sqldb/sqltest"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 

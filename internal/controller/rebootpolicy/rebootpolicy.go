@@ -96,7 +96,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 	}
 	k := kind{
 		restarter: restarter,
-		poller:    newPoller(o.Reader, o.Clock),
+		poller:    newPoller(o.Reader, &o.Peers.Readings, o.Clock),
 		secrets:   newSecrets(mgr.GetClient(), mgr.GetAPIReader()),
 	}
 	if err := mgr.Add(k.poller); err != nil {
@@ -181,7 +181,7 @@ func (r *run) poll(ctx context.Context) (engine.Outcome, error) {
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	q := question{source: source, watch: watchOf(r.Obj), seal: key.Hash}
+	q := question{name: sharedName(r.Obj), source: source, watch: watchOf(r.Obj), seal: key.Hash}
 	var next time.Duration
 	r.answer, next = r.poller.ask(client.ObjectKeyFromObject(r.Obj), r.Obj.UID, q, r.Obj.EffectiveInterval())
 	out := engine.DoneUntil(next)
@@ -205,7 +205,7 @@ func (r *run) keepUpToDate(ctx context.Context) (engine.Outcome, error) {
 	}
 	if r.answer != nil && !r.answer.failed() {
 		r.expectType(r.answer.kind)
-		r.req.Observed = []restart.Observation{{Source: sourceName(r.Obj), Hash: r.answer.hash}}
+		r.req.Observed = []restart.Observation{{Source: sourceName(r.Obj), Hash: r.answer.hash, Shared: sharedName(r.Obj)}}
 	}
 	return r.restarter.Run(ctx, r.req)
 }

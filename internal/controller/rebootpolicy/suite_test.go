@@ -26,6 +26,7 @@ import (
 	"github.com/acme/platform-operator/internal/external/sqldb"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -42,7 +43,7 @@ func TestController(t *testing.T) {
 			leaked.Store(&line)
 		}
 	}, funcr.Options{Verbosity: 5}) // from 8 on client-go logs whole answers
-	Setup{Options: testenv.Options{WithControllers: true}, Log: log}.Run(t, "RebootPolicy")
+	OfKinds(Setup{Options: testenv.Options{WithControllers: true}, Log: log}).Run(t, "RebootPolicy")
 }
 
 // databases stand for databases, one for each host.
@@ -132,7 +133,7 @@ func (d *databases) asked(host string) (sqldb.Source, sqldb.Watch) {
 // world is what the specs of an ordered container share: the operator, its clock, and the databases.
 type world struct {
 	*databases
-	operator *testenv.Operator
+	operator *Operator
 	clock    *clocktesting.FakePassiveClock
 }
 

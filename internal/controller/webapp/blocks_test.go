@@ -24,6 +24,7 @@ import (
 	"github.com/acme/platform-operator/internal/controller/webapp"
 	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -116,7 +117,7 @@ func children(ns string) map[string]map[string]string {
 			}
 			same := ""
 			if o.GetKind() == "Deployment" {
-				same = string(o.GetUID()) // the others hold nothing, and may be made anew
+				same = string(o.GetUID()) // the others hold nothing, and may be created again
 			}
 			text, err := json.Marshal([]any{same, o.GetLabels(), o.GetAnnotations()["cert-manager.io/cluster-issuer"], o.Object["spec"], o.Object["data"]})
 			Expect(err).NotTo(HaveOccurred())

@@ -38,7 +38,7 @@ func claimOf(a *v1alpha1.WebApp) string {
 	return a.Spec.WebAppHostname + "/" + strings.Trim(pathOf(a), "/")
 }
 
-// precedes tells whether a has the better right to what both ask for: one that has it keeps it, else the older one gets it,
+// precedes reports whether a has the better right to what both ask for: one that has it keeps it, else the older one gets it,
 // and of two that were created in the same second the one whose UID sorts first. One that is being deleted asks for nothing.
 func precedes(a, b *v1alpha1.WebApp) bool {
 	if !a.DeletionTimestamp.IsZero() {

@@ -17,7 +17,7 @@ import (
 	"github.com/acme/platform-operator/internal/names"
 )
 
-// judgeRollout tells whether all pods of a Deployment run its present version and are available.
+// judgeRollout reports whether all pods of a Deployment run its present version and are available.
 func judgeRollout(d *appsv1.Deployment) (out engine.Outcome, complete bool) {
 	want, s := orDefault(d.Spec.Replicas, 1), d.Status
 	switch {
@@ -105,7 +105,7 @@ func diagnoseContainer(p *corev1.Pod, s corev1.ContainerStatus) finding {
 	return finding{}
 }
 
-// isAppContainer tells whether a status is of a container that runs as long as the pod.
+// isAppContainer reports whether a status is of a container that runs as long as the pod.
 func isAppContainer(p *corev1.Pod, s corev1.ContainerStatus) bool {
 	return slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return c.Name == s.Name })
 }
@@ -130,7 +130,7 @@ func quoted(text string) string {
 	return names.Clip(strings.Join(strings.Fields(text), " "), maxQuoted)
 }
 
-// judgeAutoscaler tells whether an autoscaler works.
+// judgeAutoscaler reports whether an autoscaler works.
 func judgeAutoscaler(hpa *autoscalingv2.HorizontalPodAutoscaler) engine.Outcome {
 	for _, c := range hpa.Status.Conditions {
 		switch {

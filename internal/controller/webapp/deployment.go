@@ -57,7 +57,7 @@ func (in input) deploymentIntent() (*appsv1ac.DeploymentApplyConfiguration, erro
 }
 
 // replicas is the number of pods to ask for, or nil when that is somebody else's business. A number that was not asked for
-// is left to whoever changes it.
+// is left to those who change it.
 func (in input) replicas() *int32 {
 	asked, autoscaling := in.app.Spec.WebAppReplicas, in.app.Spec.Autoscaling
 	switch {

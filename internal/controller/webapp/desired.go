@@ -175,7 +175,7 @@ func (in input) service() *corev1ac.ServiceApplyConfiguration {
 		WithSpec(corev1ac.ServiceSpec().WithSelector(selectorOf(in.app)).WithPorts(ports...))
 }
 
-// clashes tells whether a live Service has a port under the name of one that is wanted, but another number or protocol.
+// clashes reports whether a live Service has a port under the name of one that is wanted, but another number or protocol.
 func (in input) clashes(live *corev1.Service) bool {
 	return slices.ContainsFunc(in.service().Spec.Ports, func(want corev1ac.ServicePortApplyConfiguration) bool {
 		return slices.ContainsFunc(live.Spec.Ports, func(is corev1.ServicePort) bool {

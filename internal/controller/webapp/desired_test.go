@@ -26,7 +26,7 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
 )
 
-var update = flag.Bool("update", false, "write the golden files of this package anew")
+var update = flag.Bool("update", false, "write the golden files of this package again")
 
 // app is the least that a WebApp has, of a tier.
 func app(tier common.TierName, with ...func(*v1alpha1.WebAppSpec)) *v1alpha1.WebApp {
@@ -182,9 +182,9 @@ func TestReplicasAreWhoseTheyAre(t *testing.T) {
 		{"a new one gets what was asked for", explicit, nil, nil, new(int32(5))},
 		{"a new one that scales gets the minimum", both, nil, nil, new(int32(3))},
 		{"the default stays while nobody changes it", nothing, nothing, nil, new(int32(3))},
-		{"the default is not forced on whoever scales", nothing, nothing, taken, nil},
+		{"the default is not forced on those who scale", nothing, nothing, taken, nil},
 		{"what was asked for is", explicit, nothing, taken, new(int32(5))},
-		{"the default comes back when nothing is asked for any more", nothing, explicit, nil, new(int32(3))},
+		{"the default is set again when nothing is asked for any more", nothing, explicit, nil, new(int32(3))},
 		{"an autoscaler begins with what there is", both, explicit, nil, new(int32(5))},
 		{"an autoscaler is not overruled", both, explicit, taken, nil},
 		{"nor once it is gone", nothing, scaling, taken, nil},
@@ -226,7 +226,7 @@ func TestResourcesAreWhoseTheyAre(t *testing.T) {
 	delete(*dropped.ours.Spec.Template.Spec.Containers[0].Resources.Limits, corev1.ResourceCPU)
 	delete(dropped.live.Spec.Template.Spec.Containers[0].Resources.Limits, corev1.ResourceCPU)
 	if got := resourcesOf(dropped); len(*got.Limits) != 2 {
-		t.Errorf("a default does not come back: %+v", got)
+		t.Errorf("a default is not set again: %+v", got)
 	}
 
 	taken := ours(t, a)

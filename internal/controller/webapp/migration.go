@@ -115,7 +115,7 @@ func endOf(j *batchv1.Job) batchv1.JobConditionType {
 	return ""
 }
 
-// holds tells whether no pod of the present version may start yet.
+// holds reports whether no pod of the present version may start yet.
 func (m migrations) holds(app *v1alpha1.WebApp) bool {
 	current := migrationName(app)
 	return m.running != nil || current != "" && app.Status.Migrated != current
@@ -159,7 +159,7 @@ func (r *run) migrate(ctx context.Context) (engine.Outcome, error) {
 		return engine.Wait(0, ReasonMigrating, "the migration has succeeded; the present version is rolled out").Due(r.Clock.Now()), nil
 	case batchv1.JobFailed:
 		_, said, err := r.podOf(ctx, m.current)
-		return engine.Block(ReasonMigrationFailed, "the migration to "+r.Obj.Spec.WebAppImage+" has failed, and the version of before goes on serving"+said+
+		return engine.Block(ReasonMigrationFailed, "the migration to "+r.Obj.Spec.WebAppImage+" has failed, and the version of before continues to serve"+said+
 			". It is tried again when spec.webAppImage or spec.migration changes"), err
 	default:
 		return r.watchMigration(ctx, m.current, "")
@@ -185,7 +185,7 @@ func (r *run) watchMigration(ctx context.Context, j *batchv1.Job, before string)
 	if wrong.rank > 0 {
 		return engine.Wait(lookAgain, wrong.reason, before+wrong.message), err
 	}
-	return engine.Wait(lookAgain, ReasonMigrating, before+"the Job "+j.Name+" runs; the version of before goes on serving"), err
+	return engine.Wait(lookAgain, ReasonMigrating, before+"the Job "+j.Name+" runs; the version of before continues to serve"), err
 }
 
 // podOf reads the pods of a migration: what is wrong with one that has not ended, and the last words of one that has failed.

@@ -279,7 +279,7 @@ func (r *run) compose(ctx context.Context) (engine.Outcome, error) {
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	out, err := r.Compose(Composed, func() ([]engine.Child, error) { return desired(in) }).Run(ctx)
+	out, err := r.Compose(func() ([]engine.Child, error) { return desired(in) })(ctx)
 	if err == nil && out.GoesOn() && (in.deployment != nil || !in.hold) {
 		r.Obj.Status.Created = true
 	}

@@ -1,8 +1,8 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package billing is the port to the system that charges for namespaces: the release of each one is reported to it. Adapters
-// live in the folders beside it. Without billing in the configuration, the caller has a nil Ledger.
+// Package billing is the port to the system that charges for namespaces: the release of each one is reported to
+// it. The adapters are in the folders beside it. If no billing is configured, the caller has a nil Ledger.
 package billing
 
 import (
@@ -11,9 +11,10 @@ import (
 	"time"
 )
 
-// Release is the end of a namespace that a tenant had.
+// Release is the end of a tenant's namespace.
 type Release struct {
-	// ID identifies this release for ever: the UID of the AcmeNamespace. Reports with the same ID count as one. Required.
+	// ID identifies this release permanently: the UID of the AcmeNamespace. Reports with the same ID count as
+	// one. Required.
 	ID string
 	// Name is the name of the AcmeNamespace.
 	Name string
@@ -29,8 +30,9 @@ type Release struct {
 
 // Ledger records releases.
 type Ledger interface {
-	// Released reports a release. It returns nil when billing knows of r, or has nothing to bill for it; then there is no need to
-	// report it again. After an error, report the same r again: Released does not retry by itself.
+	// Released reports a release. It returns nil when r is recorded by billing, or there is nothing to bill for
+	// it; then it must not be reported again. After an error, report the same r again: Released does not retry
+	// by itself.
 	//
 	// It ends when ctx does, and after a timeout of its own. The text of its errors holds no credentials. It is meant
 	// for a log and may differ from one attempt to the next (ports, the time of day): use Why for a status.
@@ -39,8 +41,9 @@ type Ledger interface {
 
 // Failure is an error of a Ledger with a text for a status.
 type Failure struct {
-	// Why completes "billing could not be reached: ". It is one of a few fixed phrases: it holds no address, no
-	// credential and nothing that the other side said, and is the same for every try that fails in the same way.
+	// Why completes "billing could not be reached: ". It is one of a few fixed phrases: it contains no address,
+	// no credential and no text of the other side, and is the same for every attempt that fails in the same
+	// way.
 	Why string
 	// Err is the error for the log.
 	Err error
@@ -49,13 +52,13 @@ type Failure struct {
 // Error implements error.
 func (f *Failure) Error() string { return f.Err.Error() }
 
-// Unwrap gives the error for the log.
+// Unwrap returns the error for the log.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Why explains for a status why a release could not be reported.
+// Why returns the reason for a status why a release could not be reported.
 func Why(err error) string {
 	if f, ok := errors.AsType[*Failure](err); ok {
 		return f.Why
 	}
-	return "it cannot be asked as configured; the operator's log has the details"
+	return "its configuration does not work; the operator's log has the details"
 }

@@ -16,25 +16,28 @@ import (
 	"k8s.io/utils/lru"
 )
 
-// CacheOptions says how long, and how many, answers are kept. The zero value of each field means its default.
+// CacheOptions bounds how long, and how many, answers are cached. The zero value of each field means its
+// default.
 type CacheOptions struct {
-	// Known is how long the answer "found" is believed. Default 10 minutes.
+	// Known is how long the answer "found" is cached. Default 10 minutes.
 	Known time.Duration
-	// Unknown is how long the answer "not found" is believed; shorter, because a user who was just created should not
-	// have to wait. Default 30 seconds.
+	// Unknown is how long the answer "not found" is cached; shorter, so that new users are found soon. Default
+	// 30 seconds.
 	Unknown time.Duration
-	// Pause is how long a directory that let a query run into its time-out is left alone: names that are not in the
-	// cache get the same error at once, so that a hanging directory does not hold up every caller for a time-out each.
-	// Other errors are never kept. Default 5 seconds.
+	// Pause is how long a directory is not queried after a time-out: names that are not cached get the same
+	// error at once, so that a hanging directory does not block every caller for a time-out each. Other errors
+	// are never cached. Default 5 seconds.
 	Pause time.Duration
-	// Size is the number of names whose answers are kept; the longest unused goes first. Default 4096.
+	// Size is the number of names whose answers are cached; the least recently used is removed first. Default
+	// 4096.
 	Size int
-	// Clock tells the age of an answer. Default the real one.
+	// Clock measures the age of an answer. Default: the real one.
 	Clock clock.PassiveClock
 }
 
-// Cached puts a bounded cache in front of d. Concurrent look-ups of one name share one query, which runs to its end even
-// when the callers who wait for it give up: it is bounded by d's own time-out, and the next caller finds its answer.
+// Cached puts a bounded cache in front of d. Concurrent look-ups of one name share one query. The query
+// continues when the callers that wait for it give up: d's own time-out bounds it, and the next caller finds
+// its answer.
 func Cached(d Directory, opts CacheOptions) Directory {
 	opts.Known = cmp.Or(opts.Known, 10*time.Minute)
 	opts.Unknown = cmp.Or(opts.Unknown, 30*time.Second)
@@ -72,7 +75,7 @@ func (c *cached) Lookup(ctx context.Context, username string) (bool, error) {
 	if p := c.pause.Load(); p != nil && c.opts.Clock.Now().Before(p.until) {
 		return false, p.err
 	}
-	// The first caller's values (trace, logger) go with the shared query, its cancellation does not.
+	// The shared query has the first caller's values (trace, logger), but not its cancellation.
 	result := c.queries.DoChan(username, func() (any, error) { return c.ask(context.WithoutCancel(ctx), username) })
 	select {
 	case r := <-result:

@@ -14,7 +14,7 @@ const (
 	maxPause   = time.Minute
 )
 
-// breaker keeps callers away from a source that is out. Its zero value lets everybody through.
+// breaker keeps callers away from a source that cannot be reached. Its zero value lets all callers through.
 type breaker struct {
 	mu       sync.Mutex
 	failures int
@@ -23,7 +23,7 @@ type breaker struct {
 	last     error
 }
 
-// enter lets a caller through, who then has to leave, or gives the error of the last try.
+// enter lets a caller through, which then has to call leave, or returns the error of the last attempt.
 func (b *breaker) enter(now time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -38,7 +38,7 @@ func (b *breaker) enter(now time.Time) error {
 	}
 }
 
-// leave says what came out: nil, or the outage that the caller met.
+// leave records the result: nil, or the outage that the caller met.
 func (b *breaker) leave(now time.Time, outage error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -46,15 +46,15 @@ func (b *breaker) leave(now time.Time, outage error) {
 	case outage == nil:
 		b.failures, b.probing, b.last = 0, false, nil
 	case !b.probing && b.failures > 0:
-		// Somebody who was let through at the same time has already said so.
+		// Another caller, which was let through at the same time, has recorded it already.
 	default:
 		b.failures, b.probing, b.last = b.failures+1, false, outage
 		b.until = now.Add(pause(b.failures))
 	}
 }
 
-// pause is how long a source is not connected to after a number of failures. It doubles with each failure; half of it is random,
-// so that those who wait for one server do not retry together.
+// pause returns how long a source is not connected to after a number of failures. It doubles with each failure;
+// half of it is random, so that the callers of one server do not retry together.
 func pause(failures int) time.Duration {
 	d := maxPause
 	if failures < 7 {

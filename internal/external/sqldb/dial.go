@@ -17,25 +17,25 @@ import (
 )
 
 var (
-	// ErrTooLarge is what a connection fails with when the server says more than MaxValue at once.
+	// ErrTooLarge is the error of a connection on which the server sends more than MaxValue at once.
 	ErrTooLarge = errors.New("the answer is too large")
-	// errForbidden is what connecting to a forbidden address fails with.
+	// errForbidden is the error of connecting to a forbidden address.
 	errForbidden = errors.New("the address is forbidden")
-	// errBeyond is what connecting fails with to an address that the namespace may not reach.
+	// errBeyond is the error of connecting to an address that the namespace may not reach.
 	errBeyond = fmt.Errorf("%w by the NetworkPolicies of the namespace", errForbidden)
-	// errUnjudged is what connecting fails with when nobody can say whether the address is forbidden.
+	// errUnjudged is the error of connecting when it cannot be determined whether the address is forbidden.
 	errUnjudged = errors.New("it is not known whether the address is forbidden")
 )
 
-// Dialer connects to servers. It looks at the address that a name has been resolved to, at the moment of connecting, so
-// that a name whose address changes gets nowhere either.
+// Dialer connects to servers. It checks the address that a name was resolved to at the moment of connecting, so
+// that a name whose address changes cannot evade the check.
 type Dialer struct {
-	// Allow are networks that may be connected to although they are forbidden otherwise: loopback, link-local
+	// Allow are networks that may be connected to although they are forbidden by default: loopback, link-local
 	// (where clouds serve credentials), multicast and unspecified addresses, and those in Deny.
 	Allow []netip.Prefix
-	// Deny are networks that are forbidden beside these.
+	// Deny are networks that are forbidden in addition to these.
 	Deny []netip.Prefix
-	// Reach reports whether those who write in a namespace may reach an address from there. nil means that they may.
+	// Reach reports whether pods of a namespace may reach an address. nil means that they may.
 	Reach func(ctx context.Context, namespace string, to netip.AddrPort) (bool, error)
 }
 
@@ -46,7 +46,7 @@ type Line struct {
 	overflows atomic.Int64
 }
 
-// For gives a line on behalf of a namespace.
+// For returns a line on behalf of a namespace.
 func (d *Dialer) For(namespace string) *Line { return &Line{dialer: d, namespace: namespace} }
 
 // Dial connects to an address.
@@ -62,7 +62,7 @@ func (l *Line) Dial(ctx context.Context, network, address string) (net.Conn, err
 	return &bounded{Conn: conn, overflows: &l.overflows}, nil
 }
 
-// Overflows counts the connections that were given up because the server said too much.
+// Overflows counts the connections that were closed because the server sent too much.
 func (l *Line) Overflows() int64 { return l.overflows.Load() }
 
 func (d *Dialer) permit(ctx context.Context, namespace, address string) error {
@@ -88,8 +88,8 @@ func (d *Dialer) permit(ctx context.Context, namespace, address string) error {
 	}
 }
 
-// reserved are the addresses that no server of anybody's has, at which clouds serve credentials, or that lead nobody
-// knows where.
+// reserved reports whether an address is reserved: no database server has it, clouds serve credentials at it,
+// or its destination is unknown.
 func reserved(ip netip.Addr) bool {
 	return within(metadata, ip) || localNAT64.Contains(ip) ||
 		ip.IsLoopback() || ip.IsUnspecified() || ip.IsMulticast() || ip.IsLinkLocalUnicast()
@@ -105,7 +105,8 @@ var metadata = []netip.Prefix{
 	netip.MustParsePrefix("100.100.100.200/32"),     // Alibaba Cloud
 }
 
-// embedded is the IPv4 address that a NAT64 gateway would make of an IPv6 address, or the address itself.
+// embedded returns the IPv4 address that a NAT64 gateway would derive from an IPv6 address, or the address
+// itself.
 func embedded(ip netip.Addr) netip.Addr {
 	if !nat64.Contains(ip) {
 		return ip
@@ -116,7 +117,8 @@ func embedded(ip netip.Addr) netip.Addr {
 
 var (
 	nat64 = netip.MustParsePrefix("64:ff9b::/96")
-	// localNAT64 are the networks of gateways whose administrators choose where in them the IPv4 address is (RFC 8215).
+	// localNAT64 are the networks of gateways whose administrators choose the position of the IPv4 address in
+	// them (RFC 8215).
 	localNAT64 = netip.MustParsePrefix("64:ff9b:1::/48")
 )
 
@@ -129,7 +131,7 @@ func within(networks []netip.Prefix, ip netip.Addr) bool {
 	return false
 }
 
-// bounded is a connection on which the server may say only so much between two requests.
+// bounded is a connection that limits what the server may send between two requests.
 type bounded struct {
 	net.Conn
 	said      atomic.Int64
@@ -139,7 +141,7 @@ type bounded struct {
 // Read implements net.Conn.
 func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.Conn.Read(p)
-	// Room for what surrounds the value.
+	// Room for the protocol around the value.
 	if b.said.Add(int64(n)) > MaxValue+1<<16 {
 		b.overflows.Add(1)
 		_ = b.Close()
@@ -154,7 +156,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.Conn.Write(p)
 }
 
-// TLSConfig is the configuration for connections to a source, nil when they are not encrypted.
+// TLSConfig returns the configuration for connections to a source, nil when they are not encrypted.
 func TLSConfig(s Source) (*tls.Config, error) {
 	if s.TLS.Disabled {
 		return nil, nil
@@ -172,9 +174,9 @@ func TLSConfig(s Source) (*tls.Config, error) {
 	return c, nil
 }
 
-// Connecting explains an error of connecting that is none of the server's own words. It does not tell apart why there
-// is no connection, so that nobody can learn which hosts and ports there are by naming them; the detail does, which is
-// for the operator's log.
+// Connecting explains an error of connecting that does not come from the server. The message does not
+// distinguish why there is no connection, so that authors of policies cannot use it to scan for hosts and
+// ports; the detail, which is for the operator's log, does.
 func Connecting(err error, s Source) *Error {
 	at := net.JoinHostPort(s.Host, fmt.Sprint(s.Port))
 	switch {
@@ -190,7 +192,7 @@ func Connecting(err error, s Source) *Error {
 	}
 }
 
-// forbiddance says why an address is forbidden, and who can allow it.
+// forbiddance returns why an address is forbidden, and who can allow it.
 func forbiddance(err error) string {
 	if errors.Is(err, errBeyond) {
 		return "the NetworkPolicies of this namespace keep its pods from it; allow it in network.toCIDRs or network.toNamespaces of the " +

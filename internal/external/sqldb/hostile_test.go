@@ -20,7 +20,7 @@ var hostilePostgres = []string{
 	// What comes first outlives time limits and cancelling.
 	`CREATE FUNCTION stubborn() RETURNS int LANGUAGE plpgsql AS $$ BEGIN
 		LOOP BEGIN PERFORM pg_sleep(3600); EXCEPTION WHEN query_canceled THEN NULL; END; END LOOP; END $$`,
-	// This one does not want to see that nobody waits for it either.
+	// This one ignores that the client has gone, too.
 	`CREATE FUNCTION blind() RETURNS int LANGUAGE plpgsql AS $$ BEGIN
 		PERFORM set_config('client_connection_check_interval', '0', false);
 		LOOP BEGIN PERFORM pg_sleep(3600); EXCEPTION WHEN query_canceled THEN NULL; END; END LOOP; END $$`,
@@ -92,7 +92,7 @@ func (s *server) testClientCheck(t *testing.T) {
 	}
 }
 
-// testNotices has one statement make more noise than is listened to: that is its own trouble, and nobody else's.
+// testNotices has one statement send more notices than are read: that affects no other statement.
 func (s *server) testNotices(t *testing.T) {
 	noise := map[sqldb.Type]string{sqldb.Postgres: "SELECT chatter()", sqldb.MySQL: "SELECT repeat('canary-value ', 500000)"}[s.Type]
 	p := pools(t)
@@ -142,7 +142,7 @@ func TestBreakerIsForConnections(t *testing.T) {
 	}
 }
 
-// slow is a database that answers when it is told to, and counts how many wait for it.
+// slow is a database that answers on command, and counts the waiting callers.
 type slow struct {
 	dead
 	waiting, most atomic.Int64

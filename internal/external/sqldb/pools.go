@@ -19,20 +19,20 @@ import (
 )
 
 const (
-	// maxConnections is how many connections there are at most to one source.
+	// maxConnections is the most connections to one source.
 	maxConnections = 2
-	// maxReads is how many statements run at once at most for one namespace. It bounds the memory that values take
-	// while they are read, and is more than one source can use.
+	// maxReads is the most statements that run at once for one namespace. It bounds the memory of values while
+	// they are read, and is more than one source can use.
 	maxReads = 6
-	// idleClose is when a connection that nobody uses is closed; it outlives the usual interval between two reads.
+	// idleClose is when an unused connection is closed; it is longer than the usual interval between two reads.
 	idleClose = 2 * time.Minute
-	// lifetime is when a connection is closed anyway, so that load balancers and failovers are followed.
+	// lifetime is when a connection is closed in any case, so that load balancers and failovers are followed.
 	lifetime = 30 * time.Minute
-	// forget is when a source that nobody reads from is forgotten. It is longer than the longest pause.
+	// forget is when a source that is no longer read is removed. It is longer than the longest pause.
 	forget = 10 * time.Minute
-	// queueing is how long a read waits for a connection at most.
+	// queueing is the longest time that a read waits for a connection.
 	queueing = 30 * time.Second
-	// tidying is what undoing a read may take beside the statement.
+	// tidying is how long undoing a read may take, in addition to the statement.
 	tidying = 3 * time.Second
 )
 
@@ -45,14 +45,14 @@ type Driver interface {
 // Database is one source.
 type Database interface {
 	driver.Connector
-	// Read reads the value in a transaction of its own. Its error is an *Error, or driver.ErrBadConn for a connection
-	// that broke before anything was asked.
+	// Read reads the value in a transaction of its own. Its error is an *Error, or driver.ErrBadConn for a
+	// connection that broke before anything was sent.
 	Read(ctx context.Context, conn *sql.Conn, w Watch) (Value, error)
-	// Explain turns an error of connecting, and of logging in, into an *Error.
+	// Explain converts an error of connecting, or of logging in, into an *Error.
 	Explain(err error) *Error
 }
 
-// Options is what Pools need.
+// Options configures Pools.
 type Options struct {
 	// Drivers are the adapters.
 	Drivers map[Type]Driver
@@ -64,9 +64,9 @@ type Options struct {
 	Clock clock.PassiveClock
 }
 
-// Pools reads from any number of sources, with at most two connections to each. While nobody can connect to a source,
-// one try at a time is made to, with growing and random pauses between them; everybody else gets the error of the last
-// one. What becomes of a statement is the matter of the policy that asks for it, and counts for nobody else.
+// Pools reads from any number of sources, with at most two connections to each. While a source cannot be
+// reached, one attempt at a time is made, with growing and random pauses between them; other callers get the
+// error of the last attempt. The error of a statement concerns only the policy that sent it.
 type Pools struct {
 	Options
 
@@ -75,13 +75,13 @@ type Pools struct {
 	namespaces map[string]*share
 }
 
-// share is what the reads of one namespace share.
+// share is the state that the reads of one namespace share.
 type share struct {
 	slots chan struct{}
 	users int // guarded by Pools.mu
 }
 
-// New makes Pools.
+// New returns empty Pools.
 func New(o Options) *Pools {
 	o.Limits.Connect = cmp.Or(o.Limits.Connect, 5*time.Second)
 	o.Limits.Statement = cmp.Or(o.Limits.Statement, 5*time.Second)
@@ -108,19 +108,19 @@ func (p *Pools) Read(ctx context.Context, s Source, w Watch) (Value, error) {
 	return one.read(ctx, w, p.Limits, p.Clock)
 }
 
-// take waits for a turn.
+// take waits for a free slot.
 func take(ctx context.Context, turn chan<- struct{}) error {
 	select {
 	case turn <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return &Error{Reason: TimedOut, Message: "the reading was canceled before a connection was free"}
+		return &Error{Reason: TimedOut, Message: "the read was canceled before a connection was free"}
 	case <-after(ctx, queueing):
 		return &Error{Reason: TimedOut, Message: "no connection was free in time: other policies' statements in this namespace take too long"}
 	}
 }
 
-// Close closes all connections that are not in use; those that are, are closed when their reads end.
+// Close closes all connections that are not in use; the others are closed when their reads end.
 func (p *Pools) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -130,7 +130,7 @@ func (p *Pools) Close() {
 	}
 }
 
-// pool gives the connections to a source, and forgets sources that nobody has read from for long.
+// pool returns the connections to a source, and removes sources that have not been read for long.
 func (p *Pools) pool(s Source) (*pool, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ func (p *Pools) pool(s Source) (*pool, error) {
 	return one, nil
 }
 
-// forget closes what nobody has read from for long, but for one source.
+// forget closes the sources that have not been read for long, except one.
 func (p *Pools) forget(but [sha256.Size]byte, now time.Time) {
 	for key, one := range p.pools {
 		if one.users == 0 && key != but && now.Sub(one.used) > forget {
@@ -171,7 +171,7 @@ func (p *Pools) forget(but [sha256.Size]byte, now time.Time) {
 	}
 }
 
-// use counts one more who reads from a source.
+// use adds one reader of a source.
 func (p *Pools) use(one *pool, now time.Time) {
 	one.users++
 	one.used = now
@@ -184,8 +184,8 @@ func (p *Pools) use(one *pool, now time.Time) {
 	one.share.users++
 }
 
-// replace closes the idle connections with another password of the same user: a password that has been changed is the
-// usual cause for a new pool, and the limit of connections is meant for the user, not for the password.
+// replace closes the idle connections with another password of the same user: a changed password is the usual
+// cause for a new pool, and the limit of connections applies to the user, not to the password.
 func (p *Pools) replace(s Source, by *pool) {
 	s.Password = ""
 	by.account = s.key()
@@ -207,7 +207,7 @@ func (p *Pools) release(one *pool) {
 	}
 }
 
-// key is different for different sources, and does not give the password away.
+// key returns a key that is unique for a source and does not reveal the password.
 func (s Source) key() [sha256.Size]byte {
 	var all []byte
 	for _, part := range s.Parts() {
@@ -216,7 +216,7 @@ func (s Source) key() [sha256.Size]byte {
 	return sha256.Sum256(all)
 }
 
-// pool is the connections to one source.
+// pool holds the connections to one source.
 type pool struct {
 	Database
 	db      *sql.DB
@@ -226,7 +226,7 @@ type pool struct {
 
 	namespace string
 
-	// Guarded by Pools.mu. The share is the same as long as there are users.
+	// Guarded by Pools.mu. The share does not change while there are users.
 	share *share
 	users int
 	used  time.Time
@@ -236,7 +236,7 @@ func (p *pool) read(ctx context.Context, w Watch, l Limits, now clock.PassiveClo
 	if err := p.breaker.enter(now.Now()); err != nil {
 		return Value{}, err
 	}
-	// A read that was given up by its caller says nothing about the source; the next one tries again.
+	// A read that its caller canceled shows nothing about the source; the next one tries again.
 	var outage error
 	defer func() { p.breaker.leave(now.Now(), outage) }()
 	value, connected, err := p.attempt(ctx, w, l)
@@ -250,8 +250,8 @@ func (p *pool) read(ctx context.Context, w Watch, l Limits, now clock.PassiveClo
 	return Value{}, err
 }
 
-// attempt connects and reads, and tells whether it could connect. A connection that broke since it was last used, as
-// all do when the server is restarted, is replaced once.
+// attempt connects and reads, and reports whether it could connect. A connection that broke since it was last
+// used, as all do when the server is restarted, is replaced once.
 func (p *pool) attempt(ctx context.Context, w Watch, l Limits) (Value, bool, error) {
 	value, connected, err := p.once(ctx, w, l)
 	if errors.Is(err, driver.ErrBadConn) && ctx.Err() == nil {
@@ -265,7 +265,7 @@ func (p *pool) once(ctx context.Context, w Watch, l Limits) (Value, bool, error)
 	if err != nil {
 		return Value{}, false, err
 	}
-	defer func() { _ = conn.Close() }() // back to the pool, which throws it away when it is broken
+	defer func() { _ = conn.Close() }() // back to the pool, which closes it if it is broken
 	if err := take(ctx, p.share.slots); err != nil {
 		return Value{}, true, err
 	}
@@ -289,7 +289,7 @@ func (p *pool) explain(err error) error {
 	return p.Explain(err)
 }
 
-// after is a channel that is closed after d, or with ctx.
+// after returns a channel that is closed after d, or with ctx.
 func after(ctx context.Context, d time.Duration) <-chan struct{} {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	context.AfterFunc(ctx, cancel)

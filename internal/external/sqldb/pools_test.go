@@ -19,7 +19,7 @@ import (
 	"github.com/acme/platform-operator/internal/external/sqldb"
 )
 
-// dead is a database that nobody can connect to, until it is alive.
+// dead is a database that cannot be connected to, until it is alive.
 type dead struct {
 	tries, now, most atomic.Int64
 	alive            atomic.Bool
@@ -92,7 +92,7 @@ func TestStorm(t *testing.T) {
 			d.alive.Store(true)
 			now.SetTime(now.Now().Add(time.Minute))
 			if v, err := p.Read(t.Context(), source, query("SELECT 1")); err != nil || v.Text != "1" {
-				t.Errorf("Read = %+v, %v a minute after the server is back", v, err)
+				t.Errorf("Read = %+v, %v a minute after the server is up again", v, err)
 			}
 			before := d.tries.Load()
 			for range 200 {
@@ -107,7 +107,7 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// TestInvalid asks for what makes no sense: nothing is connected to.
+// TestInvalid reads with invalid sources and watches: nothing is connected to.
 func TestInvalid(t *testing.T) {
 	d := &dead{reason: sqldb.Unreachable}
 	p := sqldb.New(sqldb.Options{Drivers: map[sqldb.Type]sqldb.Driver{sqldb.Postgres: d}})

@@ -15,7 +15,7 @@ import (
 	"github.com/acme/platform-operator/internal/external/sqldb"
 )
 
-// TestForbidden asks for addresses that are not connected to.
+// TestForbidden reads from addresses that must not be connected to.
 func TestForbidden(t *testing.T) {
 	deny := netip.MustParsePrefix("203.0.113.0/24")
 	p := pools(t, func(o *sqldb.Options) { o.Dialer = &sqldb.Dialer{Deny: []netip.Prefix{deny}} })
@@ -36,7 +36,7 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-// listener is a port of this machine, and one at which nobody listens.
+// listener is a port of this machine, and one without a listener.
 func listener(t *testing.T) (open, closed uint16, accepted <-chan net.Conn) {
 	t.Helper()
 	ports := [2]uint16{}
@@ -65,7 +65,8 @@ func listener(t *testing.T) (open, closed uint16, accepted <-chan net.Conn) {
 	return ports[0], ports[1], conns
 }
 
-// TestNoScanner asks for hosts and ports of all sorts: the answers are the same, so that nobody learns what is there.
+// TestNoScanner reads from hosts and ports of all sorts: the messages are the same, so that they do not reveal
+// what exists.
 func TestNoScanner(t *testing.T) {
 	open, closed, accepted := listener(t)
 	reaching := func(ok bool, err error) func(*sqldb.Options) {
@@ -103,13 +104,13 @@ func TestNoScanner(t *testing.T) {
 				{"a closed port", "localhost", closed, beyond, "the address is forbidden by the NetworkPolicies of the namespace"},
 				{"a closed port, within", "localhost", closed, permitted, "the connection was refused"},
 				{"a closed port of an address, within", "127.0.0.1", closed, permitted, "the connection was refused"},
-				{"nobody knows whether it is within", "127.0.0.1", open, unknown, "it is not known whether the address is forbidden"},
-				{"nobody answers, within", "127.0.0.1", open, permitted, "no answer in time"},
+				{"it is unknown whether it is within", "127.0.0.1", open, unknown, "it is not known whether the address is forbidden"},
+				{"no answer, within", "127.0.0.1", open, permitted, "no answer in time"},
 			} {
 				if got, detail := answer(c.pools, c.host, c.port); got != want || c.detail != "" && detail != c.detail {
 					t.Errorf("%s: %s (%s)", c.reason, got, detail)
 				}
-				if n := len(accepted); n > 0 && c.reason != "nobody answers, within" {
+				if n := len(accepted); n > 0 && c.reason != "no answer, within" {
 					t.Errorf("%s: it was connected to", c.reason)
 				}
 			}
@@ -131,7 +132,8 @@ func portText(port uint16) string {
 	return strings.TrimPrefix(netip.AddrPortFrom(netip.IPv4Unspecified(), port).String(), "0.0.0.0:")
 }
 
-// TestReachOfNamespaces has two namespaces ask for the same: each has what it may reach, and connections of its own.
+// TestReachOfNamespaces has two namespaces read from the same source: each reaches what it may, with its own
+// connections.
 func TestReachOfNamespaces(t *testing.T) {
 	var asked []string
 	d := &sqldb.Dialer{Allow: loopback, Reach: func(_ context.Context, namespace string, to netip.AddrPort) (bool, error) {

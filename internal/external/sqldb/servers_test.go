@@ -177,7 +177,7 @@ func (s *server) testNotOne(t *testing.T) {
 	refused(t, p, s.Source, query("SELECT n FROM three LIMIT 3"), sqldb.ManyRows)
 	refused(t, p, s.Source, query("SELECT n, n FROM three WHERE n = 1"), sqldb.ManyColumns)
 	if message := refused(t, p, s.Source, sqldb.Watch{Table: "nowhere", Column: "n"}, sqldb.Refused); !strings.Contains(message, "no such table") {
-		t.Errorf("the message does not say what is missing: %s", message)
+		t.Errorf("the message does not name what is missing: %s", message)
 	}
 	if v := read(t, p, s.Source, three("n = 2")); v.Text != "2" {
 		t.Errorf("read %+v, want 2", v)
@@ -229,7 +229,7 @@ func (s *server) testWrites(t *testing.T) {
 	}
 }
 
-// quiet waits until nobody is connected any more: servers take their time to see that a connection is closed.
+// quiet waits until no connection is left: servers take their time to notice that a connection is closed.
 func (s *server) quiet(t *testing.T) {
 	t.Helper()
 	s.until(t, func() bool { return s.Sessions() == 0 }, "nobody is connected")

@@ -1,8 +1,8 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sqldb is the port to SQL databases. It answers one question: which value does a policy's one row and one
-// column have now? Adapters live in the folders beside it; Pools keeps their connections.
+// Package sqldb is the port to SQL databases. It answers one question: which value does the watched row and
+// column of a policy have now? The adapters are in the folders beside it; Pools keeps their connections.
 //
 // A read never changes anything: it runs alone in a read-only transaction that is rolled back, with a time limit.
 package sqldb
@@ -18,17 +18,17 @@ import (
 type Type string
 
 const (
-	// Postgres is PostgreSQL and what speaks its protocol.
+	// Postgres is PostgreSQL and servers with its protocol.
 	Postgres Type = "postgres"
 	// MySQL is MySQL and MariaDB.
 	MySQL Type = "mysql"
 )
 
-// Source is a database with the credentials to log in with. It is compared as a whole: connections are shared by those
-// who give the same, so nobody reads with credentials that they do not have.
+// Source is a database with the credentials to log in with. It is compared as a whole: connections are shared
+// only by policies with the same credentials, so no policy reads with credentials that it does not have.
 type Source struct {
-	// Namespace is where the policy is. It bounds which addresses are reached and how many reads there are at once, and
-	// no connection is shared with another namespace.
+	// Namespace is the namespace of the policy. It bounds which addresses can be reached and how many reads run
+	// at once. Connections are not shared between namespaces.
 	Namespace string
 	Type      Type
 	Host      string
@@ -39,7 +39,7 @@ type Source struct {
 	TLS       TLS
 }
 
-// Parts are all that tells sources apart, the password among them.
+// Parts returns everything that distinguishes sources, including the password.
 func (s Source) Parts() [][]byte {
 	return [][]byte{
 		[]byte(s.Namespace), []byte(s.Type), []byte(s.Host), fmt.Append(nil, s.Port), []byte(s.Database), []byte(s.User), []byte(s.Password),
@@ -47,20 +47,20 @@ func (s Source) Parts() [][]byte {
 	}
 }
 
-// TLS says how connections are encrypted. The zero value verifies the server's certificate and name with the system's
-// certificate authorities.
+// TLS configures the encryption of connections. The zero value verifies the server's certificate and name with
+// the system's certificate authorities.
 type TLS struct {
 	// Disabled sends everything in clear text.
 	Disabled bool
 	// CA are the authorities to trust instead of the system's, as PEM.
 	CA string
-	// ServerName is the name in the server's certificate when it is not the host's.
+	// ServerName is the name in the server's certificate, if it differs from the host.
 	ServerName string
 }
 
-// Watch says which value to read: of one column of a table, or of a query.
+// Watch selects the value to read: one column of a table, or a query.
 type Watch struct {
-	// Table is TABLE or SCHEMA.TABLE, and Column the column, spelled as they are, without quotes.
+	// Table is TABLE or SCHEMA.TABLE, and Column the column, in the database's own spelling, without quotes.
 	Table, Column string
 	// Where is a condition in SQL; empty when the table has one row.
 	Where string
@@ -68,7 +68,7 @@ type Watch struct {
 	Query string
 }
 
-// Kind is what a value is, apart from how large or precise its column's type is.
+// Kind is the type of a value, without the size or precision of its column's type.
 type Kind string
 
 // The kinds of values.
@@ -83,15 +83,15 @@ const (
 	KindUnknown Kind = ""
 )
 
-// Value is a value in the one way in which it is spelled, whatever the settings of server and session are.
+// Value is a value in its canonical spelling, which does not depend on the settings of server and session.
 type Value struct {
 	Kind Kind
-	// Null tells NULL from a value; then Text is empty.
+	// Null distinguishes NULL from a value; Text is empty then.
 	Null bool
 	Text string
 }
 
-// Canonical gives bytes that are equal for equal values only. The kind is no part of them.
+// Canonical returns bytes that are equal for equal values only. They do not include the kind.
 func (v Value) Canonical() []byte {
 	if v.Null {
 		return []byte{0}
@@ -99,8 +99,8 @@ func (v Value) Canonical() []byte {
 	return append(binary.BigEndian.AppendUint64([]byte{1}, uint64(len(v.Text))), v.Text...)
 }
 
-// Comparable tells whether values of two kinds can be compared, so that their difference is a change of the value and
-// not of what it is.
+// Comparable reports whether values of two kinds can be compared, so that a difference is a change of the value
+// and not of its kind.
 func (k Kind) Comparable(other Kind) bool {
 	return k == other || k == KindUnknown || other == KindUnknown
 }
@@ -111,24 +111,24 @@ type Reader interface {
 	Read(ctx context.Context, s Source, w Watch) (Value, error)
 }
 
-// Reason says why there is no value.
+// Reason is why there is no value.
 type Reason string
 
 // The reasons. They are part of the API: conditions show them.
 const (
-	// Invalid: source or watch make no sense. Nothing was sent.
+	// Invalid: source or watch is invalid. Nothing was sent.
 	Invalid Reason = "SourceInvalid"
-	// Forbidden: the host has an address that must not be connected to.
+	// Forbidden: the address of the host must not be connected to.
 	Forbidden Reason = "AddressForbidden"
-	// Unreachable: the server could not be reached, or does not serve.
+	// Unreachable: the server could not be reached, or is not serving.
 	Unreachable Reason = "SourceUnreachable"
 	// Insecure: the server offers no TLS, or its certificate cannot be verified.
 	Insecure Reason = "TLSFailed"
-	// LoginRefused: the server does not take the credentials, or the database's name.
+	// LoginRefused: the server rejects the credentials, or the database's name.
 	LoginRefused Reason = "LoginRefused"
 	// TimedOut: the statement took too long.
 	TimedOut Reason = "StatementTimeout"
-	// Refused: the statement is not a query, or the server does not run it.
+	// Refused: the statement is not a query, or the server rejects it.
 	Refused Reason = "StatementRefused"
 	// NoRow: there is no row.
 	NoRow Reason = "NoRow"
@@ -140,28 +140,29 @@ const (
 	TooLarge Reason = "ValueTooLarge"
 )
 
-// MaxValue is how many bytes an answer of the server may have, with all that it says beside the value.
+// MaxValue is the largest answer of the server, in bytes, including everything that it sends besides the value.
 const MaxValue = 1 << 20
 
-// Error implements error, so that a Reason can be asked for with errors.Is.
+// Error implements error, so that errors.Is can match a Reason.
 func (r Reason) Error() string { return string(r) }
 
-// Error says why there is no value.
+// Error is why there is no value.
 type Error struct {
 	Reason Reason
-	// Message is meant for a status: it is the same for the same cause, and holds neither credentials nor values, nor
-	// anything that a server or a driver said.
+	// Message is meant for a status: it is the same for the same cause, and contains neither credentials nor
+	// values, nor any text of a server or a driver.
 	Message string
-	// Detail is meant for the operator's log: what those who write policies must not learn. It holds no credentials either.
+	// Detail is meant for the operator's log: authors of policies must not see it. It contains no credentials
+	// either.
 	Detail string
-	// Hung tells that the policy's own statement ran into its time limit.
+	// Hung is true if the policy's own statement ran into its time limit.
 	Hung bool
 }
 
 // Error implements error.
 func (e *Error) Error() string { return e.Message }
 
-// Is tells whether target is the error's Reason.
+// Is reports whether target is the error's Reason.
 func (e *Error) Is(target error) bool { return target == e.Reason }
 
 // Limits bound one read.

@@ -11,11 +11,11 @@ import (
 	"unicode/utf8"
 )
 
-// queries are the words that a query begins with. What begins otherwise (COPY, CALL, EXPLAIN ANALYZE) might do more than
-// answer, in ways that a read-only transaction does not stop.
+// queries matches the words that a query begins with. Other statements (COPY, CALL, EXPLAIN ANALYZE) might do
+// more than read, in ways that a read-only transaction does not prevent.
 var queries = regexp.MustCompile(`(?i)^(select|with|values|table)\b|^\(`)
 
-// Statement is the statement that reads the value. The function quotes an identifier.
+// Statement returns the statement that reads the value. The function quotes an identifier.
 func (w Watch) Statement(quote func(string) string) (string, error) {
 	if err := w.check(); err != nil {
 		return "", err
@@ -33,13 +33,13 @@ func (w Watch) Statement(quote func(string) string) (string, error) {
 	}
 	statement := "SELECT " + quote(w.Column) + " FROM " + strings.Join(table, ".")
 	if w.Where != "" {
-		// On a line of its own, so that a comment at its end leaves the parenthesis alone.
+		// On a line of its own, so that a comment at its end does not hide the parenthesis.
 		statement += " WHERE (\n" + w.Where + "\n)"
 	}
 	return statement, nil
 }
 
-// tables are TABLE and SCHEMA.TABLE.
+// tables matches TABLE and SCHEMA.TABLE.
 var tables = regexp.MustCompile(`^[^.]+(\.[^.]+)?$`)
 
 func (w Watch) check() error {
@@ -48,7 +48,7 @@ func (w Watch) check() error {
 	}
 	switch {
 	case w.Query != "" && w.Table+w.Column+w.Where != "":
-		return &Error{Reason: Invalid, Message: "watch has both a query and a table: give either query, or table and column"}
+		return &Error{Reason: Invalid, Message: "watch has both a query and a table: set either query, or table and column"}
 	case w.Query+w.Table == "", w.Query+w.Column == "":
 		return &Error{Reason: Invalid, Message: "watch needs query, or table and column"}
 	case w.Query == "" && !tables.MatchString(w.Table):
@@ -71,19 +71,19 @@ func (w Watch) checkText() error {
 	return nil
 }
 
-// printable reports whether a text can stand in an event or a log.
+// printable reports whether a text can be part of an event or a log.
 func printable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) })
 }
 
-// hosts are the names and addresses that a server may have. A path would be a socket of this machine.
+// hosts matches the names and addresses that a server may have. A path would be a socket of this machine.
 var hosts = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?\.?$`)
 
 func isHost(host string) bool {
 	return len(host) <= 253 && (hosts.MatchString(host) || net.ParseIP(host) != nil)
 }
 
-// Check tells what is wrong with a source.
+// Check returns what is wrong with a source.
 func (s Source) Check() error {
 	switch {
 	case !isHost(s.Host):

@@ -105,7 +105,7 @@ func (s *server) testLogin(t *testing.T) {
 		}
 		s.Exec("ALTER ROLE app CONNECTION LIMIT -1")
 	}
-	// A connection of somebody with the right password is of no use to them.
+	// A connection with the right password is of no use to others.
 	read(t, p, s.Source, query("SELECT 1"))
 	wrong := s.Source
 	wrong.Password = "wrong"
@@ -189,7 +189,7 @@ func TestHanging(t *testing.T) {
 	}
 }
 
-// TestClearText meets a PostgreSQL that asks for the password itself, and does not get it without TLS.
+// TestClearText connects to a PostgreSQL that requests the password itself, and does not get it without TLS.
 func TestClearText(t *testing.T) {
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

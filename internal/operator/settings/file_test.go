@@ -161,7 +161,7 @@ func TestFileEvent(t *testing.T) {
 		writeFile(t, f.file, header+strings.Repeat("é", 2*maxNote)+": 1")
 		f.look(2)
 		event := <-f.events
-		const want = "Warning ConfigInvalid ReloadConfig The configuration read before stays in effect: reading the configuration from file "
+		const want = "Warning ConfigInvalid ReloadConfig The previous configuration remains in effect: reading the configuration from file "
 		if !strings.HasPrefix(event, want) || !strings.Contains(event, "Namespace") {
 			t.Errorf("event %q", event)
 		}
@@ -177,7 +177,7 @@ func TestFileEventNeedsANamespace(t *testing.T) {
 	})
 }
 
-// The API server refuses a longer note, and one that is cut within a character.
+// The API server rejects a longer note, and one that is cut within a character.
 func TestNoteFits(t *testing.T) {
 	for length := range 8 {
 		got := note(errors.New(strings.Repeat("x", length) + strings.Repeat("é", maxNote)))
@@ -185,7 +185,7 @@ func TestNoteFits(t *testing.T) {
 			t.Errorf("note of %d bytes: %q", len(got), got)
 		}
 	}
-	if got := note(errors.New("short")); got != "The configuration read before stays in effect: short" {
+	if got := note(errors.New("short")); got != "The previous configuration remains in effect: short" {
 		t.Errorf("short note: %q", got)
 	}
 }

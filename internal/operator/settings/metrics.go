@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Metrics tells how the configuration fares. Make it once per process and hand it to every Watcher, so
+// Metrics shows the state of the configuration. Create it once per process and pass it to every Watcher, so
 // that the counts outlive a restart of the manager.
 type Metrics struct {
 	valid   prometheus.Gauge
@@ -21,18 +21,18 @@ const (
 	resultRejected = "rejected"
 )
 
-// NewMetrics makes the metrics and registers them, in the operator with controller-runtime's
-// metrics.Registry. It fails when the registry has them already.
+// NewMetrics creates the metrics and registers them, in the operator with controller-runtime's
+// metrics.Registry. It fails if the registry has them already.
 //
-//   - platform_operator_config_valid: 1 when the configuration that is there now is valid, 0 when it is
-//     not and the one read before stays in effect.
-//   - platform_operator_config_reloads_total{result}: changed configurations that were `applied` by a
-//     restart, or `rejected` as invalid.
+// - platform_operator_config_valid: 1 while the current configuration is valid, 0 while it is invalid and the
+// previous one is in effect.
+// - platform_operator_config_reloads_total{result}: changed configurations that were `applied` by a restart, or
+// `rejected` as invalid.
 func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		valid: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "platform_operator_config_valid",
-			Help: "1 if the present configuration is valid, 0 if it is not and an earlier one stays in effect.",
+			Help: "1 if the current configuration is valid, 0 if it is invalid and the previous one is in effect.",
 		}),
 		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "platform_operator_config_reloads_total",
@@ -44,7 +44,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 			return nil, fmt.Errorf("registering the metrics of the configuration: %w", err)
 		}
 	}
-	// A rate needs to see the step from 0 to 1.
+	// A rate needs the step from 0 to 1.
 	m.reloads.WithLabelValues(resultApplied)
 	m.reloads.WithLabelValues(resultRejected)
 	return m, nil

@@ -20,10 +20,10 @@ import (
 	configv1alpha1 "github.com/acme/platform-operator/api/config/v1alpha1"
 )
 
-// Parse returns the configuration that a YAML or JSON text describes, defaulted and validated. A text
-// without content is all defaults. Whatever the text says that would not take effect is an error that
-// names the field or the line: an unknown field, a key given twice, another apiVersion or kind, a value
-// of the wrong type, a second document, a value that validation refuses.
+// Parse returns the configuration of a YAML or JSON text, defaulted and validated. An empty text means all
+// defaults. Everything in the text that would have no effect is an error that names the field or the line: an
+// unknown field, a duplicate key, another apiVersion or kind, a value of the wrong type, a second document, an
+// invalid value.
 func Parse(data []byte) (*configv1alpha1.PlatformOperatorConfig, error) {
 	config := &configv1alpha1.PlatformOperatorConfig{}
 	document, err := toJSON(data)
@@ -42,8 +42,8 @@ func Parse(data []byte) (*configv1alpha1.PlatformOperatorConfig, error) {
 	return config, nil
 }
 
-// toJSON returns the one document of a YAML text as JSON, or nil when the text has no content. It uses
-// the YAML library itself, since sigs.k8s.io/yaml silently drops all documents but the first.
+// toJSON returns the one document of a YAML text as JSON, or nil if the text is empty. It uses the YAML library
+// itself, because sigs.k8s.io/yaml silently drops all documents but the first.
 func toJSON(data []byte) ([]byte, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var content any
@@ -67,7 +67,7 @@ func toJSON(data []byte) ([]byte, error) {
 }
 
 func decode(document []byte, config *configv1alpha1.PlatformOperatorConfig) error {
-	// Fields of another kind or version would all seem unknown, so that the type comes first.
+	// Fields of another kind or version would all seem unknown, so the type is checked first.
 	var typeMeta metav1.TypeMeta
 	if err := strictjson.UnmarshalCaseSensitivePreserveInts(document, &typeMeta); err != nil {
 		return explain(err)
@@ -82,7 +82,7 @@ func decode(document []byte, config *configv1alpha1.PlatformOperatorConfig) erro
 	return utilerrors.NewAggregate(unknown)
 }
 
-// explain turns a decoder's error about Go types into one about fields and what they take.
+// explain converts a decoder's error about Go types into one about fields and their values.
 func explain(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if !errors.As(err, &wrong) {

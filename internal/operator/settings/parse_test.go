@@ -146,7 +146,7 @@ func FuzzParse(f *testing.F) {
 		}
 		again, err := Parse(written)
 		if err != nil {
-			t.Fatalf("%q was accepted and written as %s, which is refused: %v", text, written, err)
+			t.Fatalf("%q was accepted and written as %s, which is rejected: %v", text, written, err)
 		}
 		if diff := cmp.Diff(config, again); diff != "" {
 			t.Fatalf("%q (-first +read again):\n%s", text, diff)

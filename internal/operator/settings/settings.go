@@ -1,12 +1,11 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package settings reads the operator's configuration at its start and watches it for changes. What the
-// configuration contains is the matter of api/config/v1alpha1.
+// Package settings reads the operator's configuration at the start and watches it for changes. The contents are
+// defined in api/config/v1alpha1.
 //
-// It is read from the file that --config names, else from the optional ConfigMap
-// platform-operator-config in the operator's own namespace, else it is all defaults. This package never
-// writes the configuration.
+// It is read from the file that --config names, else from the optional ConfigMap platform-operator-config in
+// the operator's own namespace, else all defaults apply. This package never writes the configuration.
 package settings
 
 import (
@@ -32,7 +31,7 @@ const (
 	ConfigMapKey = "config.yaml"
 
 	originDefaults = "defaults"
-	// versionBytes of a SHA-256 are enough to tell configurations apart, and short to read.
+	// versionBytes of a SHA-256 are enough to distinguish configurations, and short.
 	versionBytes = 8
 )
 
@@ -40,17 +39,17 @@ const (
 type Source struct {
 	// Config is the configuration, defaulted and valid.
 	Config *configv1alpha1.PlatformOperatorConfig
-	// Origin names the place for people: `file /etc/x.yaml`, `ConfigMap ns/platform-operator-config`
-	// or `defaults`.
+	// Origin is the place for messages: `file /etc/x.yaml`, `ConfigMap ns/platform-operator-config` or
+	// `defaults`.
 	Origin string
-	// Version is a hash of the effective configuration: texts that mean the same have the same
-	// version, wherever they come from.
+	// Version is a hash of the effective configuration: equivalent texts have the same version, whatever their
+	// origin.
 	Version string
 }
 
-// Load reads the configuration: from file if that is not empty, else from the ConfigMap in namespace if
-// that is not empty and the ConfigMap exists, else the defaults. The reader must not be a cache that has
-// yet to be started. An invalid configuration is an error that says where and what is wrong.
+// Load reads the configuration: from file if that is set, else from the ConfigMap in namespace if that is set
+// and the ConfigMap exists, else the defaults. The reader must not be a cache that is not started. An invalid
+// configuration is an error with the place and the cause.
 func Load(ctx context.Context, reader client.Reader, file, namespace string) (*Source, error) {
 	if file != "" {
 		return readFile(file).parse()
@@ -70,16 +69,16 @@ func Load(ctx context.Context, reader client.Reader, file, namespace string) (*S
 	return fromConfigMap(configMap).parse()
 }
 
-// reading is what was found at a place at one moment.
+// reading is the content of a place at one moment.
 type reading struct {
 	origin string
 	text   string
 	err    error // the text could not be read
-	// configMap is where the text stands, if it stands in one.
+	// configMap is the ConfigMap with the text, if any.
 	configMap *corev1.ConfigMap
 }
 
-// content is what tells two readings apart.
+// content distinguishes two readings.
 func (r reading) content() string {
 	if r.err != nil {
 		return "error: " + r.err.Error()
@@ -92,7 +91,7 @@ func readFile(file string) reading {
 	return reading{origin: "file " + file, text: string(text), err: err}
 }
 
-// fromConfigMap reads the ConfigMap; nil stands for one that does not exist.
+// fromConfigMap reads the ConfigMap; nil means that it does not exist.
 func fromConfigMap(configMap *corev1.ConfigMap) reading {
 	if configMap == nil {
 		return reading{origin: originDefaults}
@@ -100,7 +99,7 @@ func fromConfigMap(configMap *corev1.ConfigMap) reading {
 	r := reading{origin: fmt.Sprintf("ConfigMap %s/%s", configMap.Namespace, configMap.Name), configMap: configMap}
 	text, found := configMap.Data[ConfigMapKey]
 	if !found {
-		r.err = fmt.Errorf("it has no key %s: name the key so, or delete the ConfigMap to get the defaults", ConfigMapKey)
+		r.err = fmt.Errorf("it has no key %s: add that key, or delete the ConfigMap to use the defaults", ConfigMapKey)
 	}
 	r.text = text
 	return r

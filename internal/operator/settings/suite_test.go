@@ -21,7 +21,7 @@ import (
 	"github.com/acme/platform-operator/internal/testenv/limit"
 )
 
-// operatorUser runs the watcher: with the permissions that the markers in watcher.go ask for and no others.
+// operatorUser runs the watcher with exactly the permissions of the markers in watcher.go.
 const operatorUser = "operator"
 
 var (

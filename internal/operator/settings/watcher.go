@@ -23,42 +23,42 @@ import (
 )
 
 const (
-	// PollInterval is the time between two looks at the configuration file.
+	// PollInterval is the time between two reads of the configuration file.
 	PollInterval = 5 * time.Second
 
 	reasonInvalid = "ConfigInvalid"
 	actionReload  = "ReloadConfig"
-	// maxNote is what the API server takes as the note of an Event, in bytes.
+	// maxNote is the longest note of an Event that the API server accepts, in bytes.
 	maxNote = 1024
 )
 
-// Options says what a Watcher watches and whom it tells.
+// Options configures a Watcher.
 type Options struct {
 	// Running is the configuration in effect, as Load returned it.
 	Running *Source
 	// File is the configuration file. Empty: the ConfigMap is watched.
 	File string
-	// Namespace is the operator's own. Empty, and File too: there is nothing to watch.
+	// Namespace is the operator's own. If both it and File are empty, nothing is watched.
 	Namespace string
-	// REST is how to reach the API server. Needed to watch the ConfigMap.
+	// REST configures access to the API server. Needed to watch the ConfigMap.
 	REST *rest.Config
-	// Recorder takes the Event about an invalid configuration: on the ConfigMap, or for a file on the
+	// Recorder emits the Event about an invalid configuration: on the ConfigMap, or for a file on the
 	// operator's Namespace.
 	Recorder events.EventRecorder
-	// Metrics count what happens.
+	// Metrics count reloads.
 	Metrics *Metrics
-	// Restart is called once, after a valid change, with the configuration to go on with. It must not
-	// block: it stops the manager, and whoever started that starts another one.
+	// Restart is called once, after a valid change, with the configuration to continue with. It must not block:
+	// it stops the manager, and the caller of the manager starts another one.
 	Restart func(next *Source)
 }
 
-// Watcher compares the configuration that is there with the one in effect. A valid change ends in one
-// call of Restart. An invalid one is reported once, by an Event, the metrics and the log, and changes
-// nothing. A text that means the same is no change; a deleted ConfigMap means the defaults.
+// Watcher compares the current configuration with the one in effect. A valid change leads to one call of
+// Restart. An invalid one is reported once, by an Event, the metrics and the log, and has no effect. An
+// equivalent text is not a change; a deleted ConfigMap means the defaults.
 type Watcher struct {
 	Options
 	configMaps toolscache.ListerWatcher
-	// rejected is the text, or the error in reading it, that was reported last; nil after a valid one.
+	// rejected is the last text, or error of reading it, that was reported; nil after a valid one.
 	rejected *string
 }
 
@@ -67,13 +67,12 @@ var (
 	_ manager.LeaderElectionRunnable = (*Watcher)(nil)
 )
 
-// The Namespace of a namespaced marker is replaced by kustomize.
+// kustomize replaces the Namespace of a namespaced marker.
 //
 // +kubebuilder:rbac:groups="",namespace=system,resources=configmaps,resourceNames=platform-operator-config,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,namespace=system,resources=events,verbs=create;patch
 
-// NewWatcher returns a watcher to be added to the manager. It fails when an option is missing that it
-// cannot do without.
+// NewWatcher returns a watcher to be added to the manager. It fails if a required option is missing.
 func NewWatcher(o Options) (*Watcher, error) {
 	if o.Running == nil || o.Recorder == nil || o.Metrics == nil || o.Restart == nil {
 		return nil, errors.New("watching the configuration: Running, Recorder, Metrics and Restart are needed")
@@ -82,16 +81,16 @@ func NewWatcher(o Options) (*Watcher, error) {
 	if o.File == "" && o.Namespace != "" {
 		core, err := corev1client.NewForConfig(o.REST)
 		if err != nil {
-			return nil, fmt.Errorf("making a client to watch the configuration: %w", err)
+			return nil, fmt.Errorf("creating a client to watch the configuration: %w", err)
 		}
-		// By name, so that neither memory nor permissions cover any other ConfigMap.
+		// By name, so that memory and permissions cover no other ConfigMap.
 		w.configMaps = toolscache.NewListWatchFromClient(core.RESTClient(), "configmaps", o.Namespace,
 			fields.OneTermEqualSelector("metadata.name", ConfigMapName))
 	}
 	return w, nil
 }
 
-// NeedLeaderElection returns false: each replica runs under the configuration, so each one watches it.
+// NeedLeaderElection returns false: each replica runs with the configuration, so each one watches it.
 func (w *Watcher) NeedLeaderElection() bool { return false }
 
 // Start watches until the context ends or Restart was called. It returns no error.
@@ -107,9 +106,9 @@ func (w *Watcher) Start(ctx context.Context) error {
 	return nil
 }
 
-// watchFile looks at the content and not at file-system events: it then does not matter how the content
-// came there, be it by the symbolic links of a mounted ConfigMap. A content counts when two looks in a
-// row have seen it, since one may see a file that is half written.
+// watchFile reads the content and ignores file-system events, so that it does not matter how the content is
+// replaced, for instance by the symbolic links of a mounted ConfigMap. A content counts when two reads in a row
+// have found it, because a file may be half written.
 func (w *Watcher) watchFile(ctx context.Context) {
 	ticker := time.NewTicker(PollInterval)
 	defer ticker.Stop()
@@ -138,7 +137,7 @@ func (w *Watcher) watchConfigMap(ctx context.Context) {
 	notify := func() {
 		select {
 		case changed <- struct{}{}:
-		default: // one look at the store is enough for several changes
+		default: // one read of the store suffices for several changes
 		}
 	}
 	store, informer := toolscache.NewInformerWithOptions(toolscache.InformerOptions{
@@ -154,7 +153,7 @@ func (w *Watcher) watchConfigMap(ctx context.Context) {
 	if !toolscache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
 		return
 	}
-	notify() // the ConfigMap may have gone since the configuration was loaded
+	notify() // the ConfigMap may have been deleted since the configuration was loaded
 	for {
 		select {
 		case <-ctx.Done():
@@ -167,7 +166,7 @@ func (w *Watcher) watchConfigMap(ctx context.Context) {
 	}
 }
 
-// onlyConfigMap returns what is in a store that can hold one object.
+// onlyConfigMap returns the content of a store that can hold one object.
 func onlyConfigMap(store toolscache.Store) *corev1.ConfigMap {
 	for _, object := range store.List() {
 		if configMap, ok := object.(*corev1.ConfigMap); ok {
@@ -177,7 +176,7 @@ func onlyConfigMap(store toolscache.Store) *corev1.ConfigMap {
 	return nil
 }
 
-// consider acts on what was found and returns true after it has called Restart.
+// consider acts on a reading and returns true after it has called Restart.
 func (w *Watcher) consider(ctx context.Context, found reading) bool {
 	logger := log.FromContext(ctx)
 	source, err := found.parse()
@@ -190,7 +189,7 @@ func (w *Watcher) consider(ctx context.Context, found reading) bool {
 	if source.Version == w.Running.Version {
 		return false
 	}
-	logger.Info("Restarting to take up a changed configuration",
+	logger.Info("Restarting with a changed configuration",
 		"from", w.Running.Origin, "fromVersion", w.Running.Version, "to", source.Origin, "toVersion", source.Version)
 	w.Metrics.reloads.WithLabelValues(resultApplied).Inc()
 	w.Restart(source)
@@ -205,18 +204,18 @@ func (w *Watcher) reject(logger logr.Logger, found reading, err error) {
 	w.rejected = &content
 	w.Metrics.valid.Set(0)
 	w.Metrics.reloads.WithLabelValues(resultRejected).Inc()
-	logger.Error(err, "The changed configuration is invalid; the one read before stays in effect",
+	logger.Error(err, "The changed configuration is invalid; the previous one remains in effect",
 		"origin", w.Running.Origin, "version", w.Running.Version)
 	if about := w.about(found); about != nil {
 		w.Recorder.Eventf(about, nil, corev1.EventTypeWarning, reasonInvalid, actionReload, "%s", note(err))
 	}
 }
 
-// about is the object that an Event regards; nil when there is none to name.
+// about returns the object that an Event is about; nil when there is none.
 func (w *Watcher) about(found reading) *corev1.ObjectReference {
 	if found.configMap != nil {
-		// client-go counts an Event as a repetition of an earlier one, and drops its note, unless type,
-		// reason, action or this reference differ. By its resource version each content is an Event.
+		// client-go counts an Event as a repetition of an earlier one, and drops its note, unless type, reason,
+		// action or this reference differ. With the resource version each content has its own Event.
 		return &corev1.ObjectReference{
 			APIVersion: "v1", Kind: "ConfigMap",
 			Namespace: found.configMap.Namespace, Name: found.configMap.Name,
@@ -226,12 +225,12 @@ func (w *Watcher) about(found reading) *corev1.ObjectReference {
 	if w.Namespace == "" {
 		return nil
 	}
-	// The Event must stand in the operator's namespace, though a Namespace itself stands in none.
+	// The Event must be in the operator's namespace, although a Namespace itself is in none.
 	return &corev1.ObjectReference{APIVersion: "v1", Kind: "Namespace", Namespace: w.Namespace, Name: w.Namespace}
 }
 
 func note(err error) string {
-	text := "The configuration read before stays in effect: " + err.Error()
+	text := "The previous configuration remains in effect: " + err.Error()
 	if len(text) <= maxNote {
 		return text
 	}

@@ -76,7 +76,7 @@ func startReplicaAfter(ctx context.Context, namespace string, happens func()) *r
 	return r
 }
 
-// newFollower returns a manager whose lease somebody else holds, so that it does not become the leader.
+// newFollower returns a manager whose lease is held by another one, so that it does not become the leader.
 func newFollower(ctx context.Context, namespace string) ctrl.Manager {
 	const lease = "operator"
 	holder, seconds, now := "somebody-else", int32(3600), metav1.NowMicro()
@@ -151,7 +151,7 @@ var _ = Describe("The watcher of the ConfigMap", func() {
 		Expect(replica.events(ctx)).To(BeEmpty())
 	})
 
-	It("restarts when a ConfigMap comes to be", func(ctx SpecContext) {
+	It("restarts when a ConfigMap is created", func(ctx SpecContext) {
 		replica := startReplica(ctx, namespace)
 		create(ctx, withReconciles(11))
 		replica.expectRestart(origin, 11)
@@ -164,7 +164,7 @@ var _ = Describe("The watcher of the ConfigMap", func() {
 		replica.expectRestart("defaults", 10)
 	})
 
-	It("restarts for what happened before it watched", func(ctx SpecContext) {
+	It("restarts for a change before it watched", func(ctx SpecContext) {
 		configMap := create(ctx, withReconciles(11))
 		replica := startReplicaAfter(ctx, namespace, func() {
 			Expect(admin.Delete(ctx, configMap)).To(Succeed())
@@ -201,7 +201,7 @@ var _ = Describe("The watcher of the ConfigMap", func() {
 		Expect(event.Regarding.Kind).To(Equal("ConfigMap"))
 		Expect(event.Regarding.Name).To(Equal("platform-operator-config"))
 		Expect(event.Regarding.UID).To(Equal(configMap.UID))
-		Expect(event.Note).To(Equal("The configuration read before stays in effect: reading the configuration from " +
+		Expect(event.Note).To(Equal("The previous configuration remains in effect: reading the configuration from " +
 			origin + `: unknown field "acmeNamespace.identity.tpye"`))
 
 		By("changing only its labels")
@@ -210,13 +210,13 @@ var _ = Describe("The watcher of the ConfigMap", func() {
 		Consistently(replica.events).WithContext(ctx).WithTimeout(quiet).Should(HaveLen(1))
 		Expect(replica.reloads(resultRejected)).To(Equal(1.0))
 
-		By("breaking it in another way, with more to say than an Event holds")
+		By("breaking it in another way, with a longer error than an Event can contain")
 		update(ctx, configMap, header+strings.Repeat("é", 2000)+": 1")
 		Eventually(replica.events).WithContext(ctx).WithTimeout(soon).Should(HaveLen(2))
 		Expect(replica.reloads(resultRejected)).To(Equal(2.0))
 		Expect(replica.restarts).NotTo(Receive())
 
-		By("repairing it as it was")
+		By("restoring it")
 		update(ctx, configMap, withReconciles(11))
 		Eventually(replica.valid).WithTimeout(soon).Should(Equal(1.0))
 		Consistently(replica.restarts).WithTimeout(quiet).ShouldNot(Receive())
@@ -236,7 +236,7 @@ var _ = Describe("The watcher of the ConfigMap", func() {
 		Expect(replica.restarts).NotTo(Receive())
 	})
 
-	It("does not care for other ConfigMaps", func(ctx SpecContext) {
+	It("ignores other ConfigMaps", func(ctx SpecContext) {
 		replica := startReplica(ctx, namespace)
 		other := newConfigMap(namespace, withReconciles(11))
 		other.Name = "other"
@@ -258,7 +258,7 @@ var _ = Describe("Load", func() {
 		Expect(err).NotTo(HaveOccurred())
 	})
 
-	It("takes the defaults when there is no ConfigMap", func(ctx SpecContext) {
+	It("uses the defaults when there is no ConfigMap", func(ctx SpecContext) {
 		source, err := Load(ctx, reader, "", namespace)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(source.Origin).To(Equal("defaults"))

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package suite is what Ginkgo suites share that run against a control plane: how they are set up, and the words that
-// their specs have in common. It is imported with a dot, as Ginkgo and Gomega are.
+// their specs have in common. It is imported with a dot, as Ginkgo and Gomega are. It knows no kind: see kindtest.
 package suite
 
 import (
@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
 	"github.com/acme/platform-operator/internal/testenv/limit"
 )
@@ -47,17 +46,14 @@ var (
 type Setup struct {
 	// Options are those of the control plane.
 	testenv.Options
-	// Scheme is what clients know. Without one it is what the operator knows, and config/install is installed.
+	// Scheme is what clients know.
 	Scheme *runtime.Scheme
+	// Installed has what config/install holds.
+	Installed bool
 	// Log takes what the operator logs. Without one that goes nowhere.
 	Log logr.Logger
 	// Prepare is called before the first spec. Optional.
 	Prepare func()
-}
-
-// Run runs the specs of a package against a control plane with controllers, and with what config/install holds.
-func Run(t *testing.T, name string) {
-	Setup{Options: testenv.Options{WithControllers: true}}.Run(t, name)
 }
 
 // Run runs the specs of a package.
@@ -73,7 +69,7 @@ func (s Setup) Run(t *testing.T, name string) {
 
 func (s Setup) start() {
 	logf.SetLogger(s.Log)
-	if s.Scheme == nil {
+	if s.Installed {
 		// Before the controllers start: those of quotas find new types every 30 s only.
 		s.CRDs = append(s.CRDs, testenv.RepoFile("config", "crd", "bases"))
 	}
@@ -81,8 +77,7 @@ func (s Setup) start() {
 	Plane, err = testenv.Start(s.Options)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	ginkgo.DeferCleanup(func() { gomega.Expect(Plane.Stop()).To(gomega.Succeed()) })
-	if scheme = s.Scheme; scheme == nil {
-		scheme = operator.Scheme()
+	if scheme = s.Scheme; s.Installed {
 		gomega.Expect(testenv.InstallConfig(Plane)).To(gomega.Succeed())
 	}
 	config := rest.CopyConfig(Plane.Config)
@@ -109,17 +104,4 @@ func User(name string, groups ...string) client.Client {
 	config, err := Plane.User(name, groups...)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	return ClientOf(config)
-}
-
-// StartOperator starts an operator for a spec, or for those of an ordered container.
-func StartOperator(mutate ...func(*operator.Options)) *testenv.Operator {
-	ginkgo.GinkgoHelper()
-	return testenv.StartOperator(ginkgo.GinkgoT(), Plane, mutate...)
-}
-
-// Configured gives an operator a configuration, of which it takes the text below apiVersion and kind.
-func Configured(text string) func(*operator.Options) {
-	ginkgo.GinkgoHelper()
-	file := testenv.ConfigFile(ginkgo.GinkgoT(), "apiVersion: config.acme.com/v1alpha1\nkind: PlatformOperatorConfig\n"+text)
-	return func(o *operator.Options) { o.ConfigFile = file }
 }

@@ -1,9 +1,8 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package acmenamespace is the webhook of AcmeNamespaces. It gives an answer at once where the loop
-// would give it a moment later: nothing depends on it, and its failure policy is Ignore. Only what the
-// schema cannot say is here.
+// Package acmenamespace is the webhook of AcmeNamespaces. It reports at once what the controller would report a
+// moment later: nothing depends on it, and its failure policy is Ignore. It checks only what the schema cannot.
 package acmenamespace
 
 import (
@@ -27,20 +26,20 @@ import (
 	"github.com/acme/platform-operator/internal/tenancy"
 )
 
-// identityBudget is how long an admission waits for the identity provider: the API server waits five
-// seconds for all.
+// identityBudget is how long an admission waits for the identity provider: the API server waits five seconds in
+// total.
 const identityBudget = 3 * time.Second
 
-// podsBudget is how long an admission waits for the pods that it may warn of.
+// podsBudget is how long an admission waits for the list of pods that a warning is about.
 const podsBudget = time.Second
 
-// Options is what the webhook needs beside the cluster.
+// Options configures the webhook.
 type Options struct {
-	// ProtectedNames are patterns of names that are not handed out, beside the built-in ones.
+	// ProtectedNames are patterns of names that no tenant gets, in addition to the built-in ones.
 	ProtectedNames []string
-	// ReservedLabels are labels that tenants cannot have, beside the built-in ones.
+	// ReservedLabels are labels that tenants cannot have, in addition to the built-in ones.
 	ReservedLabels []string
-	// Directory knows the users; nil when no identity provider is configured.
+	// Directory verifies users; nil when no identity provider is configured.
 	Directory identity.Directory
 }
 
@@ -59,8 +58,8 @@ type webhook struct {
 	cached, live client.Reader
 }
 
-// Default implements admission.Defaulter. The deletion policy is written down for prod only: elsewhere
-// it stays open, so that a namespace that is promoted to prod is retained without anybody thinking of it.
+// Default implements admission.Defaulter. It sets the deletion policy for prod only: otherwise the field stays
+// empty, so that a namespace that is promoted to prod is retained automatically.
 func (w *webhook) Default(_ context.Context, n *v1alpha1.AcmeNamespace) error {
 	if n.Spec.DeploymentTier == "" {
 		n.Spec.DeploymentTier = common.TierDev
@@ -73,7 +72,7 @@ func (w *webhook) Default(_ context.Context, n *v1alpha1.AcmeNamespace) error {
 
 // ValidateCreate implements admission.Validator.
 func (w *webhook) ValidateCreate(ctx context.Context, n *v1alpha1.AcmeNamespace) (admission.Warnings, error) {
-	// Whatever exists already came first, also within the same second.
+	// All existing objects precede this one, also within the same second.
 	latest := n.DeepCopy()
 	latest.CreationTimestamp = metav1.Time{}
 	if _, err := w.admit(ctx, latest); err != nil {
@@ -82,8 +81,8 @@ func (w *webhook) ValidateCreate(ctx context.Context, n *v1alpha1.AcmeNamespace)
 	return w.verifyAdmin(ctx, n)
 }
 
-// ValidateUpdate implements admission.Validator. An object that is being deleted is never held back:
-// whatever is wrong with it, its finalizer has to come off.
+// ValidateUpdate implements admission.Validator. It never rejects an object that is being deleted, because that
+// would block the removal of its finalizer.
 func (w *webhook) ValidateUpdate(ctx context.Context, was, n *v1alpha1.AcmeNamespace) (admission.Warnings, error) {
 	if !n.DeletionTimestamp.IsZero() || was.Generation == n.Generation {
 		return nil, nil
@@ -100,15 +99,15 @@ func (w *webhook) ValidateUpdate(ctx context.Context, was, n *v1alpha1.AcmeNames
 	return append(warnings, more...), err
 }
 
-// ValidateDelete implements admission.Validator: it refuses nothing, and warns before a production
-// namespace goes that still has something running.
+// ValidateDelete implements admission.Validator: it rejects nothing, and warns before a production namespace
+// with running pods is deleted.
 func (w *webhook) ValidateDelete(ctx context.Context, n *v1alpha1.AcmeNamespace) (admission.Warnings, error) {
 	if n.Spec.DeploymentTier != common.TierProd || n.EffectiveDeletionPolicy() != v1alpha1.DeletionDelete || n.Status.NamespaceUID == "" {
 		return nil, nil
 	}
 	pods := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}
 	if err := w.live.List(ctx, pods, client.InNamespace(n.Spec.NamespaceName), client.Limit(1)); err != nil || len(pods.Items) == 0 {
-		return nil, nil //nolint:nilerr // A warning that cannot be computed is no reason to hold back a deletion.
+		return nil, nil //nolint:nilerr // A warning that cannot be computed must not block a deletion.
 	}
 	count := int64(len(pods.Items))
 	if pods.RemainingItemCount != nil {
@@ -130,7 +129,7 @@ var fields = map[string]*field.Path{
 	tenancy.ReasonUnknownUser:   field.NewPath("spec", "adminUsername"),
 }
 
-// admit asks the rules that the loop asks, too. A Namespace that is still going away is no obstacle.
+// admit makes the same checks as the controller. A Namespace that is being deleted is not an obstacle.
 func (w *webhook) admit(ctx context.Context, n *v1alpha1.AcmeNamespace) (tenancy.Answer, error) {
 	owned := func(o client.Object) bool { return names.Marked(o, tenancy.KindName, n) }
 	answer, err := tenancy.Admit(ctx, w.cached, n, tenancy.Reserved{Names: w.ProtectedNames, Labels: w.ReservedLabels}, owned)
@@ -149,8 +148,8 @@ func refuse(n *v1alpha1.AcmeNamespace, r tenancy.Refusal) error {
 		field.ErrorList{field.Forbidden(fields[r.Reason], r.Message)})
 }
 
-// verifyAdmin denies a user whom the identity provider does not know; when it cannot be asked, the
-// object is admitted with a warning and the loop asks again.
+// verifyAdmin rejects a user that the identity provider does not know. If the provider cannot be queried, the
+// object is admitted with a warning and the controller queries it again.
 func (w *webhook) verifyAdmin(ctx context.Context, n *v1alpha1.AcmeNamespace) (admission.Warnings, error) {
 	user := n.Spec.AdminUsername
 	if w.Directory == nil || tenancy.IsServiceAccount(user) {
@@ -161,9 +160,9 @@ func (w *webhook) verifyAdmin(ctx context.Context, n *v1alpha1.AcmeNamespace) (a
 	known, err := w.Directory.Lookup(ctx, user)
 	switch {
 	case err != nil:
-		ctrl.LoggerFrom(ctx).Info("The identity provider could not be asked", "error", err.Error())
+		ctrl.LoggerFrom(ctx).Info("The identity provider could not be queried", "error", err.Error())
 		return admission.Warnings{fmt.Sprintf(
-			"the identity provider could not be asked for adminUsername %q; the object is admitted, and the question is asked again", user)}, nil
+			"the identity provider could not be queried for adminUsername %q; the object is admitted, and the query is repeated", user)}, nil
 	case !known:
 		return nil, refuse(n, tenancy.Refusal{Reason: tenancy.ReasonUnknownUser, Message: tenancy.UnknownUser(user)})
 	default:
@@ -171,7 +170,7 @@ func (w *webhook) verifyAdmin(ctx context.Context, n *v1alpha1.AcmeNamespace) (a
 	}
 }
 
-// quotaBelowUsage warns when a change leaves the namespace with less than it uses. Nothing is evicted;
+// quotaBelowUsage warns if a change leaves the namespace with less than it uses. Nothing is evicted, but
 // nothing more can be started.
 func quotaBelowUsage(n *v1alpha1.AcmeNamespace, hard corev1.ResourceList) admission.Warnings {
 	if n.Status.Quota == nil {
@@ -180,16 +179,16 @@ func quotaBelowUsage(n *v1alpha1.AcmeNamespace, hard corev1.ResourceList) admiss
 	return tenancy.QuotaExceeded(hard, n.Status.Quota.Used)
 }
 
-// insecurePods warns when a change of the tier leaves pods that its Pod Security level would reject.
+// insecurePods warns if a change of the tier leaves pods that its Pod Security level would reject.
 func (w *webhook) insecurePods(ctx context.Context, was, n *v1alpha1.AcmeNamespace, tier tenancy.Tier) admission.Warnings {
 	if was.Spec.DeploymentTier == n.Spec.DeploymentTier || n.Status.NamespaceUID == "" {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, podsBudget)
 	defer cancel()
-	violated, err := tenancy.InsecurePods(ctx, w.live, n.Spec.NamespaceName, tier.PodSecurity)
+	violated, _, err := tenancy.InsecurePods(ctx, w.live, n.Spec.NamespaceName, tier.PodSecurity)
 	if err != nil || violated == "" {
-		return nil // A warning that cannot be computed is no reason to hold back a change.
+		return nil // A warning that cannot be computed must not block a change.
 	}
 	return admission.Warnings{violated}
 }

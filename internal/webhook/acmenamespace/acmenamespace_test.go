@@ -21,7 +21,7 @@ import (
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
-// refused wants the webhook's refusal, which names the field and says why.
+// refused expects that the webhook rejects an object, with the field and the reason.
 func refused(field, why string) gomegatypes.GomegaMatcher {
 	return And(
 		WithTransform(apierrors.IsInvalid, BeTrue()),
@@ -71,7 +71,7 @@ var _ = Describe("What cannot be had", func() {
 			To(refused("spec.namespaceName", `namespaceName "app-existing" belongs to the AcmeNamespace existing; choose another name`))
 	})
 
-	It("is a name that another one asks for, within the same second", func() {
+	It("is a name that another one requests, within the same second", func() {
 		fault := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.For("app-same") }})
 		defer fault.Heal()
 		Create(team("z-same", inNamespace("app-same")))
@@ -81,7 +81,7 @@ var _ = Describe("What cannot be had", func() {
 
 	DescribeTable("is a protected name", func(name, by string) {
 		Expect(Admin.Create(ctx, team("protected", inNamespace(name)))).To(refused("spec.namespaceName",
-			`namespaceName "`+name+`" is protected (by "`+by+`") and cannot be handed to a tenant; choose another name`))
+			`namespaceName "`+name+`" is protected (by "`+by+`") and cannot be given to a tenant; choose another name`))
 	},
 		Entry("of the configuration", "monitoring", "monitoring"),
 		Entry("of a pattern of the configuration", "infra-x", "infra-*"),
@@ -106,14 +106,14 @@ var _ = Describe("What cannot be had", func() {
 		Create(override)
 		DeferCleanup(func() { Remove(override) })
 		Eventually(func() error { return Admin.Create(ctx, team("tier", tier("stg")), client.DryRunAll) }).Should(refused("spec.deploymentTier",
-			"the DeploymentTier stg is malformed: limitRange.defaultRequest[cpu] is 2, more than limitRange.default[cpu], 1"))
+			"the DeploymentTier stg is invalid: limitRange.defaultRequest[cpu] is 2, more than limitRange.default[cpu], 1"))
 		n := created(team("tier"))
 		Expect(update(n, func(n *v1alpha1.AcmeNamespace) { n.Spec.DeploymentTier = "stg" })).To(refused("spec.deploymentTier",
-			"the DeploymentTier stg is malformed: limitRange.defaultRequest[cpu] is 2, more than limitRange.default[cpu], 1"))
+			"the DeploymentTier stg is invalid: limitRange.defaultRequest[cpu] is 2, more than limitRange.default[cpu], 1"))
 	})
 
-	It("is an administrator whom nobody knows, at the start and later", func() {
-		const why = `adminUsername "nobody" is not known to the identity provider; give the name exactly as it has it`
+	It("is an administrator that the provider does not know, at the start and later", func() {
+		const why = `adminUsername "nobody" is not known to the identity provider; set the name exactly as the provider spells it`
 		nobody := func(s *v1alpha1.AcmeNamespaceSpec) { s.AdminUsername = "nobody" }
 		Expect(Admin.Create(ctx, team("admin", nobody))).To(refused("spec.adminUsername", why))
 		n := created(team("admin"))
@@ -122,7 +122,7 @@ var _ = Describe("What cannot be had", func() {
 })
 
 var _ = Describe("The identity provider", func() {
-	const unasked = `the identity provider could not be asked for adminUsername "sam"; the object is admitted, and the question is asked again`
+	const unasked = `the identity provider could not be queried for adminUsername "sam"; the object is admitted, and the query is repeated`
 
 	It("that is broken holds nothing back, but for a warning", func() {
 		people.answer(func(context.Context) error { return errors.New("canary") })
@@ -266,7 +266,7 @@ var _ = Describe("A dry run", func() {
 })
 
 var _ = Describe("The name of a retained namespace", func() {
-	It("is free for the one who left it, and for nobody else", func() {
+	It("is free for its last owner, and for no other", func() {
 		n := created(team("returning", ending(v1alpha1.DeletionRetain)))
 		Remove(n)
 		Eventually(Gone(n)).Should(Succeed())
@@ -276,7 +276,7 @@ var _ = Describe("The name of a retained namespace", func() {
 	})
 })
 
-var _ = Describe("While the webhook is away", Serial, func() {
+var _ = Describe("While the webhook is down", Serial, func() {
 	It("everything is admitted, and the loop gives the answer later", func() {
 		op.Stop()
 		n := team("away", inNamespace("monitoring"))

@@ -18,22 +18,22 @@ import (
 
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/operator"
-	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 var (
-	op     *testenv.Operator
+	op     *Operator
 	people = &directory{}
 	ctx    = context.Background()
 )
 
 // No controllers run: what a quota has in use is up to the specs.
 func TestWebhook(t *testing.T) {
-	Setup{Prepare: func() {
+	OfKinds(Setup{Prepare: func() {
 		op = StartOperator(Configured("acmeNamespace: {protectedNames: [monitoring, infra-*]}"),
 			func(o *operator.Options) { o.WebhookPort, o.Directory = 0, people })
-	}}.Run(t, "Webhook of AcmeNamespaces")
+	}}).Run(t, "Webhook of AcmeNamespaces")
 }
 
 var _ = BeforeEach(func() {
@@ -41,7 +41,7 @@ var _ = BeforeEach(func() {
 	Warned.Take()
 })
 
-// directory knows everybody but nobody. It may be broken.
+// directory knows every user except "nobody". It may be broken.
 type directory struct {
 	mu    sync.Mutex
 	ask   func(context.Context) error
@@ -85,7 +85,7 @@ func created(n *v1alpha1.AcmeNamespace) *v1alpha1.AcmeNamespace {
 	return AwaitReady(Create(n))
 }
 
-// update changes an object as often as somebody else is faster, and gives what came of it.
+// update changes an object, again after each conflict, and returns the result.
 func update[T client.Object](o T, do func(T)) error {
 	GinkgoHelper()
 	var err error

@@ -1,8 +1,8 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package crontab is the webhook of CronTabs. It tells at once what the loop would tell a moment later in the status:
-// that a schedule or a time zone makes no sense. Only what the schema cannot say is here.
+// Package crontab is the webhook of CronTabs. It reports at once what the controller would report a moment
+// later in the status: an invalid schedule or time zone. It checks only what the schema cannot.
 package crontab
 
 import (
@@ -36,8 +36,8 @@ func (webhook) ValidateCreate(_ context.Context, c *v1alpha1.CronTab) (admission
 	return validate(c)
 }
 
-// ValidateUpdate implements admission.Validator. An object that is being deleted is never held back: whatever is
-// wrong with it, its finalizer has to come off.
+// ValidateUpdate implements admission.Validator. It never rejects an object that is being deleted, because that
+// would block the removal of its finalizer.
 func (webhook) ValidateUpdate(_ context.Context, was, c *v1alpha1.CronTab) (admission.Warnings, error) {
 	if !c.DeletionTimestamp.IsZero() {
 		return nil, nil
@@ -50,18 +50,18 @@ func (webhook) ValidateUpdate(_ context.Context, was, c *v1alpha1.CronTab) (admi
 	return append(warnings, more...), err
 }
 
-// overwritten warns of a request for a run by hand that is replaced before the operator has seen it: an annotation has
-// one value, so that nobody else can report it.
+// overwritten warns about a request for a run by hand that is replaced before the operator has seen it: an
+// annotation has one value, so nothing else can report it.
 func overwritten(was, c *v1alpha1.CronTab) admission.Warnings {
 	before := was.Annotations[names.AnnotationRunNow]
 	if before == "" || before == c.Annotations[names.AnnotationRunNow] || recorded(was.Status, before) {
 		return nil
 	}
-	return admission.Warnings{fmt.Sprintf("the request for a run by hand %.40q is replaced before the operator has seen it: it is not run. "+
-		"Ask for one run at a time, and check status.runNow before the next", before)}
+	return admission.Warnings{fmt.Sprintf("the request %.40q for a run by hand was replaced before the operator saw it, so it is not run. "+
+		"Request one run at a time, and check status.runNow before the next", before)}
 }
 
-// recorded tells whether the status has a request.
+// recorded reports whether the status has a request.
 func recorded(s v1alpha1.CronTabStatus, request string) bool {
 	return s.RunNow != nil && s.RunNow.Request == names.Request(request) ||
 		slices.ContainsFunc(s.Requests, func(r v1alpha1.RunNow) bool { return r.Request == names.Request(request) })
@@ -72,7 +72,7 @@ func (webhook) ValidateDelete(context.Context, *v1alpha1.CronTab) (admission.War
 	return nil, nil
 }
 
-// validate reads the schedule as the loop does, but for what H stands for.
+// validate parses the schedule like the controller, except for the values of H.
 func validate(c *v1alpha1.CronTab) (admission.Warnings, error) {
 	spec := c.Spec
 	var errs field.ErrorList

@@ -53,7 +53,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestOverwrittenRequests warns of a request for a run by hand that nobody has seen.
+// TestOverwrittenRequests expects a warning about a request for a run by hand that the operator has not seen.
 func TestOverwrittenRequests(t *testing.T) {
 	const key = "batch.acme.com/run-now"
 	long := strings.Repeat("x", 300)

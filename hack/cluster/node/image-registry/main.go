@@ -1,7 +1,7 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command image-registry serves container images. What was pushed is still there after a restart.
+// Command image-registry serves container images. After a restart they have to be pushed again: it forgets their manifests.
 package main
 
 import (
@@ -63,18 +63,14 @@ func serve(ctx context.Context, folder string, addresses []string) error {
 	}
 }
 
-// newHandler is a registry that keeps its images in folder.
+// newHandler is a registry that keeps the content of images in folder, and their manifests in memory.
 func newHandler(folder string) (http.Handler, error) {
 	blobs := filepath.Join(folder, "blobs")
 	if err := os.MkdirAll(blobs, 0o700); err != nil {
 		return nil, fmt.Errorf("making the folder for images: %w", err)
 	}
 	images := registry.New(registry.WithBlobHandler(registry.NewDiskBlobHandler(blobs)), registry.WithReferrersSupport(true))
-	keeping, err := newJournal(filepath.Join(folder, "journal"), images)
-	if err != nil {
-		return nil, err
-	}
-	return shortNames(keeping), nil
+	return shortNames(images), nil
 }
 
 // shortNames lets an image go by its bare name: to a container engine, app is library/app of its usual registry.

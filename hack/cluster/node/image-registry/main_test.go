@@ -4,9 +4,7 @@
 package main
 
 import (
-	"bytes"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -47,40 +45,18 @@ func digestOf(t *testing.T, of interface{ Digest() (v1.Hash, error) }) v1.Hash {
 	return digest
 }
 
-func TestImagesOutliveTheRegistry(t *testing.T) {
-	folder := filepath.Join(t.TempDir(), "images")
-	host, stop := open(t, folder)
-	image, errImage := random.Image(512, 2)
-	index, errIndex := random.Index(512, 1, 2) // an index is refused when its images are not there
-	if errImage != nil || errIndex != nil {
-		t.Fatal(errImage, errIndex)
-	}
-	for _, err := range []error{
-		remote.Write(tagAt(t, host, "team/app:v1"), image),
-		remote.WriteIndex(tagAt(t, host, "multi:v1"), index),
-		remote.Write(tagAt(t, host, "gone:v1"), image),
-		remote.Delete(tagAt(t, host, "gone:v1")),
-	} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	stop()
-
-	host, stop = open(t, folder)
+func TestWhatIsPushedCanBePulled(t *testing.T) {
+	host, stop := open(t, filepath.Join(t.TempDir(), "images"))
 	defer stop()
-	got, err := remote.Image(tagAt(t, host, "team/app:v1"))
+	index, err := random.Index(512, 1, 2)
+	if err == nil {
+		err = remote.WriteIndex(tagAt(t, host, "team/multi:v1"), index)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := validate.Image(got); err != nil || digestOf(t, got) != digestOf(t, image) {
-		t.Errorf("the image is %s (%v), want %s", digestOf(t, got), err, digestOf(t, image))
-	}
-	if got, err := remote.Index(tagAt(t, host, "multi:v1")); err != nil || digestOf(t, got) != digestOf(t, index) {
+	if got, err := remote.Index(tagAt(t, host, "team/multi:v1")); err != nil || digestOf(t, got) != digestOf(t, index) {
 		t.Errorf("the index: %v, %v", got, err)
-	}
-	if _, err := remote.Image(tagAt(t, host, "gone:v1")); err == nil {
-		t.Error("an image that was deleted is back")
 	}
 }
 
@@ -103,35 +79,5 @@ func TestABareNameIsThatOfTheUsualRegistry(t *testing.T) {
 	}
 	if _, err := remote.Image(tagAt(t, host, "team/app:v1")); err == nil {
 		t.Error("another name gives the image too")
-	}
-}
-
-func TestATornLineIsForgotten(t *testing.T) {
-	folder := t.TempDir()
-	host, stop := open(t, folder)
-	image, err := random.Image(64, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := remote.Write(tagAt(t, host, "app:v1"), image); err != nil {
-		t.Fatal(err)
-	}
-	stop()
-	path := filepath.Join(folder, "journal")
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, append(bytes.Clone(whole), []byte(`{"method":"PU`)...), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	host, stop = open(t, folder)
-	defer stop()
-	if err := remote.Write(tagAt(t, host, "app:v2"), image); err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil || !bytes.HasPrefix(data, whole) || bytes.Count(data, []byte("\n")) != 2 || data[len(data)-1] != '\n' {
-		t.Errorf("the journal is %q (%v), want two whole lines", data, err)
 	}
 }

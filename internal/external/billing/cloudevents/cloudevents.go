@@ -1,7 +1,7 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cloudevents tells billing about released namespaces by CloudEvents 1.0 over HTTP, in binary mode.
+// Package cloudevents reports released namespaces to billing by CloudEvents 1.0 over HTTP, in binary mode.
 package cloudevents
 
 import (
@@ -29,17 +29,19 @@ const eventType = "com.acme.tenancy.namespace.released"
 type Options struct {
 	// URL is where events are posted. Required.
 	URL string
-	// AllowPlaintext lets a token go to an http:// URL, in clear. Without a token http:// needs no leave.
+	// AllowPlaintext lets a token go to an http:// URL, in clear text. Without a token http:// is always
+	// allowed.
 	AllowPlaintext bool
-	// RootCAs holds the PEM certificates of the authorities that the server's certificate may come from. Empty means
-	// those of the system.
+	// RootCAs holds the PEM certificates of the authorities that may have signed the server's certificate.
+	// Default: those of the system.
 	RootCAs []byte
-	// Token returns a bearer token. It is called for every event, so that a rotated token counts at once. White space
-	// around the token is dropped. It needs an https:// URL or AllowPlaintext. nil means that no token is sent.
+	// Token returns a bearer token. It is called for every event, so that a rotated token takes effect at once.
+	// White space around the token is removed. It needs an https:// URL or AllowPlaintext. nil means that no
+	// token is sent.
 	Token func(ctx context.Context) (string, error)
 	// Source is the CloudEvents source. Default "/platform-operator".
 	Source string
-	// Timeout bounds one try from dialling to the answer. Default 10 seconds.
+	// Timeout bounds one attempt from dialling to the answer. Default 10 seconds.
 	Timeout time.Duration
 }
 
@@ -57,11 +59,11 @@ type data struct {
 	Admin     string `json:"admin"`
 }
 
-// New returns the ledger that o describes, without connecting to it. It fails when o is not complete or would send a
-// token in clear.
+// New returns the ledger that o describes, without connecting to it. It fails if o is incomplete or would send
+// a token in clear text.
 //
-// An answer of 2xx, 404 (billing never knew the namespace) or 409 (it was reported before) means that billing knows; every
-// other answer, a redirect too, is an error.
+// An answer of 2xx, 404 (the namespace is unknown to billing) or 409 (the release was reported before) is a
+// success; every other answer, also a redirect, is an error.
 func New(o Options) (billing.Ledger, error) {
 	o.Source = cmp.Or(o.Source, "/platform-operator")
 	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
@@ -70,7 +72,7 @@ func New(o Options) (billing.Ledger, error) {
 		return nil, errors.New("URL must be https://host[:port][/path] or http://host[:port][/path]")
 	}
 	if u.Scheme == "http" && o.Token != nil && !o.AllowPlaintext {
-		return nil, errors.New("a Token needs an https:// URL: http sends it in clear (say AllowPlaintext)")
+		return nil, errors.New("a Token needs an https:// URL: http sends it in clear text (set AllowPlaintext to allow that)")
 	}
 	client, err := newClient(o.RootCAs)
 	if err != nil {
@@ -91,7 +93,7 @@ func newClient(rootCAs []byte) (*http.Client, error) {
 		Transport: &http.Transport{
 			Proxy:           http.ProxyFromEnvironment,
 			TLSClientConfig: config,
-			// Releases are rare; an idle connection would only be there to go stale.
+			// Releases are rare; an idle connection would only become stale.
 			DisableKeepAlives: true,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -107,8 +109,8 @@ func (l *ledger) Released(ctx context.Context, r billing.Release) error {
 	return nil
 }
 
-// send uses the SDK for the event and its encoding, and net/http for the request: the SDK's client reads an answer of
-// any size into its error.
+// send uses the SDK for the event and its encoding, and net/http for the request: the SDK's client copies an
+// answer of any size into its error.
 func (l *ledger) send(ctx context.Context, r billing.Release) error {
 	req, err := l.request(ctx, r)
 	if err != nil {
@@ -116,7 +118,7 @@ func (l *ledger) send(ctx context.Context, r billing.Release) error {
 	}
 	resp, err := l.client.Do(req)
 	if err != nil {
-		// The client's error repeats the URL, and some receivers have a key in its query.
+		// The client's error repeats the URL, which may have a key in its query.
 		if e, ok := errors.AsType[*url.Error](err); ok {
 			err = e.Err
 		}

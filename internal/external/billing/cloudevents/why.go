@@ -14,7 +14,7 @@ import (
 	"syscall"
 )
 
-// whyUnreached says in words for a status why there was no answer: see billing.Failure.
+// whyUnreached returns the reason for a status why there was no answer: see billing.Failure.
 func whyUnreached(err error) string {
 	switch {
 	case isTimeout(err):
@@ -38,7 +38,7 @@ func whyUnreached(err error) string {
 	}
 }
 
-// whyRejected says in words for a status what is wrong with an answer.
+// whyRejected returns the reason for a status why an answer is a failure.
 func whyRejected(code int) string {
 	if code/100 == 3 {
 		return fmt.Sprintf("a redirect (status %d), which is not followed; configure the address that it leads to", code)
@@ -51,13 +51,13 @@ func isTimeout(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &e) && e.Timeout()
 }
 
-// isRemoteAlert tells whether the server ended the handshake: crypto/tls has no type of its own for that.
+// isRemoteAlert reports whether the server ended the handshake: crypto/tls has no type of its own for that.
 func isRemoteAlert(err error) bool {
 	e, ok := errors.AsType[*net.OpError](err)
 	return ok && e.Op == "remote error"
 }
 
-// is tells whether an error is, or wraps, one of a type.
+// is reports whether an error is, or wraps, one of a type.
 func is[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok

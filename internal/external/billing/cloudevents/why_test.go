@@ -48,7 +48,7 @@ var failures = []failing{
 	{"an error of the server", answering(http.StatusServiceUnavailable), "status 503 Service Unavailable"},
 	{"a refusal", answering(http.StatusForbidden), "status 403 Forbidden"},
 	{"no answer in time", hanging, "no answer in time"},
-	{"nobody listens", func(t *testing.T) cloudevents.Options {
+	{"no listener", func(t *testing.T) cloudevents.Options {
 		s := serve(t, func(http.ResponseWriter, *http.Request) {})
 		o := options(s)
 		s.Close()
@@ -120,7 +120,7 @@ func TestWhyOfNameThatIsNotResolved(t *testing.T) {
 }
 
 func TestWhyOfAnyOtherError(t *testing.T) {
-	if got := billing.Why(errors.New(token)); got != "it cannot be asked as configured; the operator's log has the details" {
+	if got := billing.Why(errors.New(token)); got != "its configuration does not work; the operator's log has the details" {
 		t.Error(got)
 	}
 }

@@ -1,11 +1,11 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ldap asks an LDAP v3 directory (OpenLDAP, Active Directory) whether a user exists.
+// Package ldap looks up users in an LDAP v3 directory (OpenLDAP, Active Directory).
 //
-// Every look-up has a connection of its own. Look-ups are rare, because the caller keeps a cache in front, and so a
-// rotated password counts at once, no server or firewall can drop an idle connection under us, and the end of a
-// look-up is the end of all that it started.
+// Every look-up has a connection of its own. Look-ups are rare, because the caller caches answers. So a rotated
+// password takes effect at once, no server or firewall can drop an idle connection, and nothing continues after
+// a look-up.
 package ldap
 
 import (
@@ -30,16 +30,16 @@ import (
 const (
 	placeholder = "{username}"
 
-	// UserFilter's default: Active Directory's two names, OpenLDAP's one, and the mail address. A server that does not
-	// know one of the attributes ignores that part.
+	// UserFilter's default: Active Directory's two names, OpenLDAP's one, and the mail address. A server
+	// ignores the attributes that it does not know.
 	defaultUserFilter = "(|(sAMAccountName={username})(userPrincipalName={username})(uid={username})(mail={username}))"
 
-	// ObjectFilter's default: a person's or an account's entry, not that of a folder, a group or an alias. It negates
-	// nothing: to a server that does not know a class, what is not of that class is neither true nor false.
+	// ObjectFilter's default: the entry of a person or an account, not that of a folder, a group or an alias.
+	// It has no negation: if a server does not know a class, its filter is neither true nor false.
 	defaultObjectFilter = "(|(objectClass=person)(objectClass=account)(objectClass=posixAccount))"
 
-	// maxEntries is how many entries to look at: those whose names differ in case only, or that have the name in another
-	// attribute.
+	// maxEntries is the most entries that are read: those whose names differ in case only, or that have the
+	// name in another attribute.
 	maxEntries = 100
 )
 
@@ -47,7 +47,7 @@ const (
 type Credentials struct {
 	// BindDN is the name of the entry to bind as.
 	BindDN string
-	// Password is its password; an empty one is an error, since servers take it for an anonymous bind.
+	// Password is its password; an empty one is an error, because servers treat it as an anonymous bind.
 	Password string
 }
 
@@ -55,27 +55,29 @@ type Credentials struct {
 type Options struct {
 	// URL is ldaps://host[:636] or ldap://host[:389]. Required.
 	URL string
-	// StartTLS encrypts an ldap:// connection before anything else is said on it.
+	// StartTLS encrypts an ldap:// connection before anything else is sent.
 	StartTLS bool
-	// AllowPlaintext lets an ldap:// URL without StartTLS pass, which sends the bind password in clear.
+	// AllowPlaintext allows an ldap:// URL without StartTLS, which sends the bind password in clear text.
 	AllowPlaintext bool
-	// RootCAs holds the PEM certificates of the authorities that the server's certificate may come from. Empty means
-	// those of the system.
+	// RootCAs holds the PEM certificates of the authorities that may have signed the server's certificate.
+	// Default: those of the system.
 	RootCAs []byte
 	// ServerName is the host name that the server's certificate must be for. Default the host in URL.
 	ServerName string
-	// Credentials is called for every look-up, so that a rotated password counts at once. nil means an anonymous bind.
+	// Credentials is called for every look-up, so that a rotated password takes effect at once. nil means an
+	// anonymous bind.
 	Credentials func(ctx context.Context) (Credentials, error)
 	// BaseDN is the entry below which all users are. Required.
 	BaseDN string
-	// UserFilter is an RFC 4515 filter in which {username} stands for the escaped user name. The default looks at
-	// sAMAccountName, userPrincipalName, uid and mail.
+	// UserFilter is an RFC 4515 filter in which {username} stands for the escaped user name. The default
+	// compares sAMAccountName, userPrincipalName, uid and mail.
 	UserFilter string
-	// ObjectFilter is an RFC 4515 filter that every user's entry passes. The default takes persons and accounts.
+	// ObjectFilter is an RFC 4515 filter that every user's entry matches. The default matches persons and
+	// accounts.
 	ObjectFilter string
-	// UsernamePrefix is what the API servers put before the names that this directory gave them ("oidc:"); it is cut
-	// off before asking. A name without it is asked as it is, because the same people also come by other ways that add
-	// no prefix, such as client certificates.
+	// UsernamePrefix is what the API servers prepend to the names of this directory ("oidc:"); it is removed
+	// before a look-up. A name without it is looked up unchanged, because the same users may also authenticate
+	// in ways that add no prefix, such as client certificates.
 	UsernamePrefix string
 	// Timeout bounds a look-up from dialling to the answer. Default 3 seconds.
 	Timeout time.Duration
@@ -87,18 +89,19 @@ type directory struct {
 	ldaps   bool
 	tls     *tls.Config
 	base    *goldap.DN
-	// comparisons are what UserFilter compares with the name.
+	// comparisons are the attributes that UserFilter compares with the name.
 	comparisons []compared
 }
 
-// New returns the directory that o describes, without connecting to it. It fails when o is not complete, contradicts
-// itself, or would send a password in clear without saying AllowPlaintext.
+// New returns the directory that o describes, without connecting to it. It fails if o is incomplete,
+// contradicts itself, or would send a password in clear text without AllowPlaintext.
 //
-// A user name that is the DN of an entry below BaseDN is looked up as that entry; every other name by UserFilter. The
-// entry counts when the DN, or a value of an attribute that UserFilter compares with the name, is exactly what was asked
-// for, in upper and lower case as well: directories take no account of case, but RBAC does. What is behind a referral
-// cannot be asked: an error, unless an entry was found. "Not found" is believed only of a server that shows us the entry
-// BaseDN itself: one that does not, because the name is wrong or because the bind account may not read, would know nobody.
+// A user name that is the DN of an entry below BaseDN is looked up as that entry; every other name by
+// UserFilter. The entry counts only if the DN, or a value of an attribute that UserFilter compares with the
+// name, equals the name exactly, including upper and lower case: directories ignore case, but RBAC does not.
+// Referrals are not followed: they are an error, unless an entry was found. "Not found" is accepted only from a
+// server that shows the entry BaseDN itself: with a wrong BaseDN, or a bind account without read access, no
+// user would be found.
 func New(o Options) (identity.Directory, error) {
 	o.UserFilter = cmp.Or(o.UserFilter, defaultUserFilter)
 	o.ObjectFilter = cmp.Or(o.ObjectFilter, defaultObjectFilter)
@@ -126,7 +129,7 @@ func (d *directory) readURL() error {
 	case u.Scheme != "ldap":
 		return fmt.Errorf("URL scheme must be ldaps or ldap, not %q", u.Scheme)
 	case !d.StartTLS && !d.AllowPlaintext:
-		return errors.New("ldap:// sends the bind password in clear: use ldaps://, StartTLS, or say AllowPlaintext")
+		return errors.New("ldap:// sends the bind password in clear: use ldaps://, StartTLS, or set AllowPlaintext")
 	}
 	d.address = net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port))
 	d.ServerName = cmp.Or(d.ServerName, u.Hostname())
@@ -173,7 +176,8 @@ func (d *directory) readUserFilter() error {
 	return nil
 }
 
-// comparison is a part of UserFilter that compares an attribute with the name, maybe with text around it.
+// comparison matches a part of UserFilter that compares an attribute with the name, possibly with text around
+// it.
 var comparison = regexp.MustCompile(`\(\s*([A-Za-z0-9][-A-Za-z0-9.;]*)(?::[^()=]*:|~)?=([^()*]*)` + regexp.QuoteMeta(placeholder) + `([^()*]*)\)`)
 
 // compared is an attribute that UserFilter compares with the name, and the text around the name.
@@ -183,7 +187,7 @@ func (d *directory) filter(name string) string {
 	return "(&" + d.ObjectFilter + strings.ReplaceAll(d.UserFilter, placeholder, goldap.EscapeFilter(name)) + ")"
 }
 
-// has tells whether a value of an attribute that UserFilter compares is exactly what it compares it with.
+// has reports whether an attribute that UserFilter compares has exactly the value that it is compared with.
 func (d *directory) has(e *goldap.Entry, name string) bool {
 	return slices.ContainsFunc(d.comparisons, func(c compared) bool {
 		return slices.Contains(e.GetEqualFoldAttributeValues(c.attribute), c.before+name+c.after)
@@ -193,7 +197,7 @@ func (d *directory) has(e *goldap.Entry, name string) bool {
 func (d *directory) Lookup(ctx context.Context, username string) (bool, error) {
 	name := strings.TrimPrefix(username, d.UsernamePrefix)
 	if name == "" {
-		return false, nil // nobody has an empty name, and an empty value is not one that every server can compare
+		return false, nil // no user has an empty name, and not every server can compare an empty value
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
@@ -202,7 +206,7 @@ func (d *directory) Lookup(ctx context.Context, username string) (bool, error) {
 		return found, nil
 	}
 	if ctx.Err() != nil {
-		err = context.Cause(ctx) // what the library says about a connection closed under it helps nobody
+		err = context.Cause(ctx) // the library's error for a connection that was closed under it has no information
 	}
 	return false, fmt.Errorf("asking LDAP directory %s: %w", d.address, err)
 }
@@ -243,8 +247,9 @@ func (d *directory) find(conn *goldap.Conn, name string) (bool, error) {
 	return false, err
 }
 
-// connect returns an encrypted connection (unless plain text was asked for). The end of ctx closes it under the library,
-// whose calls block until the server answers or the connection is gone; so ctx must end with the look-up.
+// connect returns an encrypted connection (unless plain text is allowed). It closes the connection when ctx
+// ends, because the library's calls block until the server answers or the connection is gone; so ctx must end
+// with the look-up.
 func (d *directory) connect(ctx context.Context) (*goldap.Conn, error) {
 	raw, err := new(net.Dialer).DialContext(ctx, "tcp", d.address)
 	if err != nil {
@@ -284,12 +289,13 @@ func (d *directory) bind(ctx context.Context, conn *goldap.Conn) error {
 	return nil
 }
 
-// noAttributes asks for entries without their attributes.
+// noAttributes requests entries without their attributes.
 var noAttributes = []string{"1.1"}
 
-// search gives the entries that match. A base that does not exist is a plain answer, and so is a base that the server
-// cannot read: if that were an error, the author of a user name could make the check answer "could not ask". A referral, of
-// the base or of a part of what is below it, is an error along with what was found: what is there is not known.
+// search returns the entries that match. A base that does not exist, or that the server cannot parse, is a
+// result without entries: if it were an error, the author of a user name could make every check fail with
+// "could not be queried". A referral, of the base or of a part below it, is an error in addition to the entries
+// found: what it refers to is unknown.
 func search(conn *goldap.Conn, base string, scope int, filter string, attributes []string) ([]*goldap.Entry, error) {
 	result, err := conn.Search(goldap.NewSearchRequest(
 		base, scope, goldap.NeverDerefAliases, maxEntries, 0, false, filter, attributes, nil))
@@ -301,15 +307,15 @@ func search(conn *goldap.Conn, base string, scope int, filter string, attributes
 	case err != nil:
 		return nil, fmt.Errorf("searching %q: %w", base, err)
 	case slices.ContainsFunc(result.Referrals, mayHoldUsers):
-		return result.Entries, fmt.Errorf("searching %q: the server refers to other servers (%s), which are not asked; "+
-			"give a server, or a BaseDN, that holds all users", base, strings.Join(result.Referrals, " "))
+		return result.Entries, fmt.Errorf("searching %q: the server refers to other servers (%s), which are not queried; "+
+			"configure a server, or a BaseDN, that holds all users", base, strings.Join(result.Referrals, " "))
 	default:
 		return result.Entries, nil
 	}
 }
 
-// mayHoldUsers tells whether users may be where a referral leads. Active Directory refers to those partitions from the
-// root of each domain.
+// mayHoldUsers reports whether a referral may lead to users. Active Directory refers to those partitions from
+// the root of each domain.
 func mayHoldUsers(referral string) bool {
 	u, err := url.Parse(referral)
 	if err != nil {

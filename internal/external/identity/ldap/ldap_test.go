@@ -113,7 +113,7 @@ func TestLookup(t *testing.T) {
 			{"with a space that directories ignore", "sam ", false},
 			{"the name of a group", "ops", false},
 			{"the name of an application", "robot", false},
-			{"DN of nobody", "uid=eve," + s.PeopleDN, false},
+			{"DN without an entry", "uid=eve," + s.PeopleDN, false},
 			{"DN below nothing", "uid=sam,ou=nowhere," + s.BaseDN, false},
 			{"DN with an unknown attribute", "nosuch=sam," + s.PeopleDN, false},
 			{"DN outside the base", "CN=sam,OU=x", false},
@@ -279,7 +279,7 @@ func TestNewRefuses(t *testing.T) {
 		t.Run(tt.reason, func(t *testing.T) {
 			o := ldap.Options{URL: "ldaps://ldap.acme.com/", BaseDN: "dc=acme,dc=com"}
 			if _, err := ldap.New(o); err != nil {
-				t.Fatalf("New refuses what is right: %v", err)
+				t.Fatalf("New rejects valid options: %v", err)
 			}
 			tt.spoil(&o)
 			_, err := ldap.New(o)

@@ -33,7 +33,7 @@ const (
 	patience     = 20 * time.Second
 )
 
-// TB is what the server needs of a test: a *testing.T, or Ginkgo's GinkgoT().
+// TB is the part of a test that the server needs: a *testing.T, or Ginkgo's GinkgoT().
 type TB interface {
 	Helper()
 	Cleanup(func())
@@ -41,8 +41,8 @@ type TB interface {
 	TempDir() string
 }
 
-// Server is a running directory. It holds its base entry, "ou=people" for users, and the entry BindDN, which may read
-// everything but passwords; others may read nothing, and nobody may bind without encryption.
+// Server is a running directory. It holds its base entry, "ou=people" for users, and the entry BindDN, which
+// may read everything but passwords. Others may read nothing, and binding requires encryption.
 type Server struct {
 	// URL is ldap://127.0.0.1:port. It offers StartTLS.
 	URL string
@@ -71,7 +71,7 @@ func Start(t TB) *Server {
 	if err := s.prepare(dir); err != nil {
 		t.Fatalf("preparing slapd: %v", err)
 	}
-	// Somebody else may take a free port before slapd does, so there is more than one try.
+	// Another process may take a free port before slapd does, so there is more than one attempt.
 	err := s.launch(dir)
 	for tries := 1; err != nil && tries < 5; tries++ {
 		err = s.launch(dir)
@@ -86,7 +86,7 @@ func Start(t TB) *Server {
 	return s
 }
 
-// Stop ends the server; the end of the test does so too.
+// Stop ends the server; so does the end of the test.
 func (s *Server) Stop() {
 	_ = s.process.Process.Signal(syscall.SIGTERM) // fails when it has ended already, which is as good
 	select {
@@ -97,8 +97,8 @@ func (s *Server) Stop() {
 	}
 }
 
-// AddUser adds an inetOrgPerson below PeopleDN, with this uid and, since mail addresses are ASCII, where the uid is ASCII
-// too, the mail address uid@acme.com.
+// AddUser adds an inetOrgPerson below PeopleDN, with this uid and, if the uid is ASCII, as mail addresses are,
+// the mail address uid@acme.com.
 func (s *Server) AddUser(uid string) {
 	s.t.Helper()
 	user := goldap.NewAddRequest("uid="+goldap.EscapeDN(uid)+","+peopleDN, nil)
@@ -156,7 +156,7 @@ func (s *Server) asRoot(do func(*goldap.Conn) error) error {
 	return do(conn)
 }
 
-// prepare fills dir with all that slapd needs but the ports.
+// prepare fills dir with everything that slapd needs except the ports.
 func (s *Server) prepare(dir string) error {
 	slapd, err := find([]string{"slapd", "/usr/sbin/slapd", "/usr/local/sbin/slapd", "/usr/libexec/slapd"}, exec.LookPath)
 	if err != nil {
@@ -270,7 +270,7 @@ func (s *Server) populate() error {
 	})
 }
 
-// freePorts returns two loopback addresses that nobody listens on.
+// freePorts returns two unused loopback addresses.
 func freePorts() ([]string, error) {
 	var addresses []string
 	for range 2 {

@@ -1,7 +1,7 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package scim asks a SCIM 2.0 service provider (RFC 7644) whether a user exists.
+// Package scim looks up users at a SCIM 2.0 service provider (RFC 7644).
 package scim
 
 import (
@@ -29,7 +29,7 @@ import (
 const (
 	maxBody = 1 << 20 // one user with two attributes is below 1 KiB
 
-	// maxUsers is how many users to ask for: those whose names differ in case only.
+	// maxUsers is the most users that are requested: those whose names differ in case only.
 	maxUsers = 100
 )
 
@@ -39,19 +39,19 @@ var attributePath = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_$:.-]*$`)
 type Options struct {
 	// URL is the base, without /Users: "https://id.acme.com/scim/v2". Required.
 	URL string
-	// AllowPlaintext lets an http:// URL pass, which sends the token in clear.
+	// AllowPlaintext allows an http:// URL, which sends the token in clear text.
 	AllowPlaintext bool
-	// Token returns the bearer token. It is called for every look-up, so that a rotated token counts at once. White
-	// space around the token is dropped. Required.
+	// Token returns the bearer token. It is called for every look-up, so that a rotated token takes effect at
+	// once. White space around the token is removed. Required.
 	Token func(ctx context.Context) (string, error)
-	// RootCAs holds the PEM certificates of the authorities that the server's certificate may come from. Empty means
-	// those of the system.
+	// RootCAs holds the PEM certificates of the authorities that may have signed the server's certificate.
+	// Default: those of the system.
 	RootCAs []byte
 	// Attribute is the attribute path that holds the user name. Default "userName".
 	Attribute string
-	// UsernamePrefix is what the API servers put before the names that this provider gave them ("oidc:"); it is cut off
-	// before asking. A name without it is asked as it is, because the same people also come by other ways that add no
-	// prefix, such as client certificates.
+	// UsernamePrefix is what the API servers prepend to the names of this provider ("oidc:"); it is removed
+	// before a look-up. A name without it is looked up unchanged, because the same users may also authenticate
+	// in ways that add no prefix, such as client certificates.
 	UsernamePrefix string
 	// Timeout bounds a look-up from dialling to the end of the answer. Default 3 seconds.
 	Timeout time.Duration
@@ -63,14 +63,14 @@ type directory struct {
 	client *http.Client
 }
 
-// New returns the directory that o describes, without connecting to it. It fails when o is not complete or would send
-// the token in clear without saying AllowPlaintext.
+// New returns the directory that o describes, without connecting to it. It fails if o is incomplete or would
+// send the token in clear text without AllowPlaintext.
 //
-// A user counts as found when Attribute is exactly the name that was asked for, in upper and lower case as well: SCIM
-// compares userName without regard to case, but RBAC does not, and a provider may ignore a filter. A user whose attribute
-// "active" is false counts as not found; a user without that attribute counts as found; anything else in it, such as the
-// text "False", is an error. Every answer other than 200 with a SCIM list of the users that it counts is an error, too:
-// a 404 means a wrong URL and not an unknown user. Redirects are not followed, so the token goes nowhere but to URL.
+// A user is found if Attribute equals the requested name exactly, including upper and lower case: SCIM ignores
+// case in userName, but RBAC does not, and a provider may ignore a filter. A user whose attribute "active" is
+// false is not found; a user without that attribute is found; any other value, such as the text "False", is an
+// error. Every answer other than 200 with a complete SCIM list is an error, too: a 404 means a wrong URL and
+// not an unknown user. Redirects are not followed, so the token is sent to URL only.
 func New(o Options) (identity.Directory, error) {
 	o.Attribute = cmp.Or(o.Attribute, "userName")
 	o.Timeout = cmp.Or(o.Timeout, 3*time.Second)
@@ -97,7 +97,7 @@ func usersURL(o Options) (*url.URL, error) {
 		return nil, errors.New("URL must be https://host[:port][/path]")
 	}
 	if u.Scheme != "https" && (u.Scheme != "http" || !o.AllowPlaintext) {
-		return nil, fmt.Errorf("URL scheme must be https, not %q (http sends the token in clear: say AllowPlaintext)", u.Scheme)
+		return nil, fmt.Errorf("URL scheme must be https, not %q (http sends the token in clear text: set AllowPlaintext to allow that)", u.Scheme)
 	}
 	return u.JoinPath("Users"), nil
 }
@@ -114,7 +114,7 @@ func newClient(rootCAs []byte) (*http.Client, error) {
 		Transport: &http.Transport{
 			Proxy:           http.ProxyFromEnvironment,
 			TLSClientConfig: config,
-			// Look-ups are rare; an idle connection would only be there to go stale.
+			// Look-ups are rare; an idle connection would only become stale.
 			DisableKeepAlives: true,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -124,7 +124,7 @@ func newClient(rootCAs []byte) (*http.Client, error) {
 func (d *directory) Lookup(ctx context.Context, username string) (bool, error) {
 	name := strings.TrimPrefix(username, d.UsernamePrefix)
 	if name == "" {
-		return false, nil // nobody has an empty name
+		return false, nil // no user has an empty name
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
@@ -186,8 +186,8 @@ func (d *directory) request(ctx context.Context, name string) (*http.Request, er
 	return req, nil
 }
 
-// quote makes a filter value, which RFC 7644 section 3.4.2.2 defines as a JSON string. "<", ">" and "&" stay as they
-// are: escaping them is for HTML, and not every filter parser reads \u003c.
+// quote returns a filter value, which RFC 7644 section 3.4.2.2 defines as a JSON string. "<", ">" and "&" are
+// not escaped: that is for HTML, and not every filter parser reads \u003c.
 func quote(name string) (string, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -198,7 +198,7 @@ func quote(name string) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
-// found reads a ListResponse. One of its users who is not seen to be inactive must have exactly the name.
+// found parses a ListResponse. One of its users that is not known to be inactive must have exactly the name.
 func (d *directory) found(body []byte, name string) (bool, error) {
 	var list struct {
 		TotalResults *int             `json:"totalResults"`
@@ -225,13 +225,14 @@ func (d *directory) found(body []byte, name string) (bool, error) {
 		}
 	}
 	if hidden > 0 {
-		return false, fmt.Errorf("the provider finds %d users and does not return %s of %d: it ignores the filter, or the token may not read the attribute",
+		return false, fmt.Errorf("the provider returns %d users, and %s is missing in %d of them: "+
+			"it ignores the filter, or the token may not read the attribute",
 			*list.TotalResults, d.Attribute, hidden)
 	}
 	return false, nil
 }
 
-// readable tells that a user is active, unless the provider says so in words that RFC 7643, 4.1.1 does not have.
+// readable reports whether a user is active. It fails for values that RFC 7643, 4.1.1 does not define.
 func readable(active any) (bool, error) {
 	if active != nil && active != true {
 		return false, errors.New(`the provider's attribute "active" is neither true nor false`)
@@ -239,7 +240,7 @@ func readable(active any) (bool, error) {
 	return true, nil
 }
 
-// path is Attribute without the URN of its schema, in its parts.
+// path returns the parts of Attribute without the URN of its schema.
 func (d *directory) path() []string {
 	attribute := d.Attribute
 	if i := strings.LastIndex(attribute, ":"); i >= 0 {
@@ -248,7 +249,7 @@ func (d *directory) path() []string {
 	return strings.Split(attribute, ".")
 }
 
-// top is the attribute to ask for: the whole Attribute where it has an URN, else without its sub-attribute.
+// top returns the attribute to request: the whole Attribute if it has a URN, else without its sub-attribute.
 func (d *directory) top() string {
 	if strings.Contains(d.Attribute, ":") {
 		return d.Attribute
@@ -256,7 +257,7 @@ func (d *directory) top() string {
 	return d.path()[0]
 }
 
-// values are the values of Attribute that a user has. Attributes of an extension are below its URN.
+// values returns a user's values of Attribute. Attributes of an extension are below its URN.
 func (d *directory) values(user map[string]any) []string {
 	within := []any{user}
 	if i := strings.LastIndex(d.Attribute, ":"); i >= 0 {
@@ -286,7 +287,7 @@ func (d *directory) values(user map[string]any) []string {
 	return all
 }
 
-// member is the value of an attribute, whose name SCIM spells in any case (RFC 7643, 2.1), or nil.
+// member returns the value of an attribute, whose name is not case-sensitive (RFC 7643, 2.1), or nil.
 func member(object map[string]any, name string) any {
 	for key, value := range object {
 		if strings.EqualFold(key, name) {
@@ -296,7 +297,7 @@ func member(object map[string]any, name string) any {
 	return nil
 }
 
-// withoutURL drops the request line from the client's error: the host is named already, the rest is noise.
+// withoutURL removes the request line from the client's error, because the caller adds the host.
 func withoutURL(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		return e.Err

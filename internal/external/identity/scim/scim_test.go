@@ -142,11 +142,11 @@ func TestAnswers(t *testing.T) {
 		{"not active", list + `"totalResults":1,"Resources":[{"userName":"sam","active":false}]}`, false},
 		{"not active, in another case", list + `"totalResults":1,"Resources":[{"userName":"sam","ACTIVE":false}]}`, false},
 		{"active is not set", list + `"totalResults":1,"Resources":[{"userName":"sam","active":null}]}`, true},
-		{"somebody else is active in words", list + `"totalResults":2,"Resources":[{"userName":"kim","active":"no"},{"userName":"sam","active":true}]}`, true},
+		{"another user is active in words", list + `"totalResults":2,"Resources":[{"userName":"kim","active":"no"},{"userName":"sam","active":true}]}`, true},
 		{"one of two is not active", list + `"totalResults":2,"Resources":[{"userName":"sam","active":false},{"userName":"sam"}]}`, true},
 		{"a name in upper case, which SCIM takes for the same and RBAC does not", list + `"totalResults":1,"Resources":[{"userName":"SAM"}]}`, false},
 		{"one of two differs in case", list + `"totalResults":2,"Resources":[{"userName":"Sam"},{"userName":"sam"}]}`, true},
-		{"somebody else: the filter was ignored", list + `"totalResults":1,"Resources":[{"userName":"kim"}]}`, false},
+		{"another user: the filter was ignored", list + `"totalResults":1,"Resources":[{"userName":"kim"}]}`, false},
 		{"everybody: the filter was ignored", list + `"totalResults":2,"Resources":[{"userName":"kim"},{"userName":"sam"}]}`, true},
 		{"a name that is no text", list + `"totalResults":1,"Resources":[{"userName":["sam",1,null]}]}`, true},
 	} {
@@ -211,9 +211,9 @@ func TestCouldNotAsk(t *testing.T) {
 		{"nothing", http.StatusOK, "", "reading the answer"},
 		{"not a list", http.StatusOK, `{"id":"sam"}`, "not a SCIM list"},
 		{"null", http.StatusOK, `null`, "not a SCIM list"},
-		{"only counted", http.StatusOK, one, "does not return userName of 1"},
-		{"no name", http.StatusOK, `{"totalResults":1,"Resources":[{"id":"sam"}]}`, "does not return userName of 1"},
-		{"a name that is an object", http.StatusOK, `{"totalResults":1,"Resources":[{"userName":{"value":"sam"}}]}`, "does not return userName of 1"},
+		{"only counted", http.StatusOK, one, "userName is missing in 1 of them"},
+		{"no name", http.StatusOK, `{"totalResults":1,"Resources":[{"id":"sam"}]}`, "userName is missing in 1 of them"},
+		{"a name that is an object", http.StatusOK, `{"totalResults":1,"Resources":[{"userName":{"value":"sam"}}]}`, "userName is missing in 1 of them"},
 		{"a page of everybody", http.StatusOK, `{"totalResults":5,"Resources":[{"userName":"kim"}]}`, "ignores the filter"},
 		{"huge", http.StatusOK, `{"totalResults":1,"x":"` + strings.Repeat("x", 2<<20) + `"}`, "larger than"},
 	} {
@@ -323,7 +323,7 @@ func TestNewRefuses(t *testing.T) {
 				Attribute: "urn:ietf:params:scim:schemas:core:2.0:User:userName",
 			}
 			if _, err := scim.New(o); err != nil {
-				t.Fatalf("New refuses what is right: %v", err)
+				t.Fatalf("New rejects valid options: %v", err)
 			}
 			tt.spoil(&o)
 			_, err := scim.New(o)

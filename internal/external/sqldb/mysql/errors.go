@@ -13,11 +13,11 @@ import (
 	"github.com/acme/platform-operator/internal/external/sqldb"
 )
 
-// Servers' messages repeat what they are about: user names, values, parts of the statement. None of them is ever passed
-// on. These are our own sentences for the numbers that say what is wrong; of others there is the number.
+// Messages of servers contain user names, values and parts of the statement, so none of them is passed on.
+// These are the operator's own messages for the known error numbers; for others the number is shown.
 
 const (
-	checkLogin    = "the server refuses the login; check the user name and the password in source.credentialsSecretRef"
+	checkLogin    = "the server rejects the login; check the user name and the password in source.credentialsSecretRef"
 	checkDatabase = "there is no such database, or the user has no right in it; check source.database"
 	checkPassword = "the server wants this user's password to be changed first; change it in the server and in source.credentialsSecretRef"
 	checkRights   = "the user may not read this; grant SELECT on the table, or EXECUTE on the function"
@@ -29,12 +29,12 @@ const (
 var logins = map[uint16]string{
 	1044: checkDatabase, 1049: checkDatabase,
 	1045: checkLogin, 1698: checkLogin,
-	1130: "the server takes no logins from here; check the host of the user in the server",
+	1130: "the server accepts no logins of this user from the operator's address; check the host part of the user in the server",
 	1820: checkPassword, 1862: checkPassword,
-	3118: "the user is locked; unlock it in the server, or give another one in source.credentialsSecretRef",
+	3118: "the user is locked; unlock it in the server, or use another one in source.credentialsSecretRef",
 }
 
-// statements are what a server says of a statement.
+// statements are the errors of a server that rejects a statement.
 var statements = map[uint16]string{
 	1046: "no database is selected; check watch.table or watch.query",
 	1051: checkTable, 1109: checkTable, 1146: checkTable,
@@ -42,7 +42,7 @@ var statements = map[uint16]string{
 	1054: "there is no such column; check watch.column, watch.where or watch.query",
 	1064: "the statement has a syntax error; " + checkQuery,
 	1142: checkRights, 1143: checkRights, 1370: checkRights,
-	1242: "a part of the statement gives more than one row; " + checkQuery,
+	1242: "a subquery returns more than one row; " + checkQuery,
 	1292: "a value cannot be converted; " + checkQuery,
 	1305: "there is no such function; " + checkQuery,
 	1365: "the statement divides by zero; " + checkQuery,
@@ -61,11 +61,11 @@ func (d *database) Explain(err error) *sqldb.Error {
 	case errors.Is(err, gomysql.ErrNoTLS):
 		return &sqldb.Error{Reason: sqldb.Insecure, Message: "the server offers no TLS; source.tls.mode Disable turns encryption off"}
 	case errors.Is(err, errServerKey):
-		return &sqldb.Error{Reason: sqldb.LoginRefused, Message: "the server wants the password itself, which is not sent without TLS; " +
-			"turn TLS on in source.tls, or give the user another way to log in"}
+		return &sqldb.Error{Reason: sqldb.LoginRefused, Message: "the server requests the password itself, which is not sent without TLS; " +
+			"turn TLS on in source.tls, or configure another authentication method for the user"}
 	case errors.Is(err, gomysql.ErrCleartextPassword), errors.Is(err, gomysql.ErrOldPassword), errors.Is(err, gomysql.ErrUnknownPlugin):
-		return &sqldb.Error{Reason: sqldb.LoginRefused, Message: "the server asks for a way of logging in that is not supported; " +
-			"give the user another one in the server"}
+		return &sqldb.Error{Reason: sqldb.LoginRefused, Message: "the server requests an authentication method that is not supported; " +
+			"configure another one for the user in the server"}
 	case errors.As(err, new(*gomysql.MySQLError)):
 		return explainLogin(err)
 	default:
@@ -73,7 +73,7 @@ func (d *database) Explain(err error) *sqldb.Error {
 	}
 }
 
-// explainLogin explains what a server says before it is asked anything.
+// explainLogin explains an error before the first statement.
 func explainLogin(err error) *sqldb.Error {
 	number := numberOf(err)
 	if message, ok := logins[number]; ok {
@@ -115,7 +115,7 @@ func explainStatement(number uint16) error {
 	}
 	message, ok := statements[number]
 	if !ok {
-		message = "the server refuses the statement; run it as this user to see why, and " + checkQuery
+		message = "the server rejects the statement; run it as this user to see why, and " + checkQuery
 	}
 	return &sqldb.Error{Reason: sqldb.Refused, Message: withNumber(message, number)}
 }

@@ -14,25 +14,26 @@ import (
 )
 
 const (
-	// packetHeader is how many bytes are before the content of a packet.
+	// packetHeader is the size of a packet's header, in bytes.
 	packetHeader = 4
-	// maxProof is how many bytes a proof that the password is known has at most: hashes and signatures have 20 to 64. A
-	// password that is encrypted has as many as the key, 128 and more.
+	// maxProof is the largest proof of the password, in bytes: hashes and signatures have 20 to 64. An
+	// encrypted password has as many as the key, 128 and more.
 	maxProof = 64
 )
 
 var (
-	// errServerKey is what logging in fails with when the server wants the password, encrypted with a key of its choice.
+	// errServerKey is the error of a login for which the server requests the password, encrypted with a key of
+	// its choice.
 	errServerKey = errors.New("the server wants the password itself")
-	// errDriver is what connecting fails with when the driver cannot cope with what the server says.
+	// errDriver is the error of connecting when the driver fails on the server's data.
 	errDriver = errors.New("the driver failed")
 )
 
-// login is the connection of somebody who logs in. It is the place that every version of the driver and every plugin
-// have to pass: without TLS no packet but the first, with the user's name, is larger than a proof.
+// login is a connection during the login. Every version of the driver and every plugin has to write through it:
+// without TLS no packet but the first, with the user's name, may be larger than a proof.
 type login struct {
 	net.Conn
-	encrypted bool // by TLS: then it is the driver that knows to whom it speaks
+	encrypted bool // by TLS: then the driver verifies the server
 	greeted   bool
 	refused   bool
 	over      bool
@@ -48,7 +49,7 @@ func (l *login) Write(p []byte) (int, error) {
 	return l.Conn.Write(p)
 }
 
-// loginKey is where the context of a connection that is being made has its login.
+// loginKey is the key of the login in the context of a connection that is being made.
 type loginKey struct{}
 
 func dial(line *sqldb.Line) func(context.Context, string, string) (net.Conn, error) {
@@ -67,8 +68,8 @@ func dial(line *sqldb.Line) func(context.Context, string, string) (net.Conn, err
 	}
 }
 
-// Connect implements driver.Connector. The driver panics over some of what a server may say, and leaves the connection
-// open then.
+// Connect implements driver.Connector. The driver panics on some data that a server may send, and then leaves
+// the connection open.
 func (d *database) Connect(ctx context.Context) (conn driver.Conn, err error) {
 	l := &login{encrypted: !d.source.TLS.Disabled}
 	defer func() {

@@ -30,14 +30,14 @@ func (Driver) Open(s sqldb.Source, line *sqldb.Line, l sqldb.Limits) (sqldb.Data
 	if err != nil {
 		return nil, err
 	}
-	// Fields, not a connection string: no character of a password means anything. Several statements at once, files of
-	// this machine, and the plugin for passwords in clear text are all off unless they are turned on here. The plugins
-	// caching_sha2_password and sha256_password send the password itself, too: over TLS as it is, and without TLS
-	// encrypted with any key that the server sends. The latter is stopped by login.
+	// Fields, not a connection string: no character of a password is interpreted. Several statements at once,
+	// local files, and the plugin for clear-text passwords are all off by default. The plugins
+	// caching_sha2_password and sha256_password send the password itself, too: over TLS in clear text, and
+	// without TLS encrypted with any key that the server sends. login rejects the latter.
 	c := gomysql.NewConfig()
 	c.Net, c.Addr, c.DBName, c.User, c.Passwd = "tcp", net.JoinHostPort(s.Host, strconv.Itoa(int(s.Port))), s.Database, s.User, s.Password
 	c.TLS, c.Timeout, c.DialFunc = tlsConfig, l.Connect, dial(line)
-	c.ReadTimeout = l.Connect + l.Statement // the contexts of reads end before that
+	c.ReadTimeout = l.Connect + l.Statement // the contexts of reads end earlier
 	c.Logger = &gomysql.NopLogger{}
 	connector, err := gomysql.NewConnector(c)
 	if err != nil {
@@ -54,9 +54,9 @@ type database struct {
 	limit  time.Duration
 }
 
-// settings make the session the same whatever the settings of the server are, and are made before every read, since a
-// function that a query calls may change them. A comment with a version in it is for servers of that age only, one with
-// M for MariaDB only; the two call the time limit differently.
+// settings returns statements that make the session independent of the server's settings. They run before every
+// read, since a function that a query calls may change them. A comment with a version in it is for servers
+// since that version only, one with M for MariaDB only; the two name the time limit differently.
 func (d *database) settings() string {
 	seconds := d.limit.Seconds()
 	return fmt.Sprintf("SET SESSION sql_mode = '', time_zone = '+00:00', sql_select_limit = 2, lock_wait_timeout = %d"+
@@ -79,7 +79,8 @@ func (d *database) Read(ctx context.Context, conn *sql.Conn, w sqldb.Watch) (sql
 		}
 	}
 	overflows := d.line.Overflows()
-	// MySQL ends a statement that only sleeps without an error when its time is over; so does this look at the time.
+	// MySQL ends a statement that only sleeps without an error when its time is over, so the time is checked
+	// here, too.
 	limited, cancel := context.WithTimeout(ctx, d.limit)
 	defer cancel()
 	value, err := fetch(ctx, conn, statement)
@@ -93,11 +94,12 @@ func (d *database) Read(ctx context.Context, conn *sql.Conn, w sqldb.Watch) (sql
 	return value, err
 }
 
-// writesFile are the words with which a query writes a file on the server, wherever they stand: comments may be run.
-// A read-only transaction does not stop them.
+// writesFile matches the words with which a query writes a file on the server, also in comments, which may be
+// executed. A read-only transaction does not prevent it.
 var writesFile = regexp.MustCompile(`(?i)outfile|dumpfile`)
 
-// undo ends the transaction, and gives up the locks that outlive it. A connection on which that fails is thrown away.
+// undo ends the transaction, and releases the locks that outlive it. A connection on which that fails is
+// closed.
 func (d *database) undo(ctx context.Context, conn *sql.Conn) {
 	_, err := conn.ExecContext(ctx, "ROLLBACK")
 	if err != nil {
@@ -107,7 +109,7 @@ func (d *database) undo(ctx context.Context, conn *sql.Conn) {
 	_, _ = conn.ExecContext(ctx, "DO RELEASE_ALL_LOCKS()") // old servers do not know it
 }
 
-// stale turns the error of a connection that is of no use any more into the one for which a new one is tried.
+// stale converts the error of a broken connection into the one that makes the pool try a new one.
 func stale(err error) error {
 	if errors.As(err, new(*gomysql.MySQLError)) {
 		return explainLogin(err)
@@ -145,7 +147,7 @@ func fetch(ctx context.Context, conn *sql.Conn, statement string) (value sqldb.V
 	return value, nil
 }
 
-// canonical is a value as the server spells it, without what comes from its column's declaration.
+// canonical returns a value as the server spells it, without what depends on its column's declaration.
 func canonical(databaseType string, cell any) sqldb.Value {
 	v := sqldb.Value{Kind: kindOf(databaseType), Null: cell == nil}
 	switch c := cell.(type) {
@@ -186,5 +188,5 @@ func kindOf(databaseType string) sqldb.Kind {
 	}
 }
 
-// quote makes an identifier of any text.
+// quote returns any text as an identifier.
 func quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }

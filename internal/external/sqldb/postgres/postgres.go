@@ -3,8 +3,8 @@
 
 // Package postgres reads values from PostgreSQL.
 //
-// The statement is run as the query of a cursor, by the extended protocol: the server itself then refuses everything
-// that is not one query, whatever its text is. Of its rows two are fetched at most.
+// The statement runs as the query of a cursor, by the extended protocol: the server itself then rejects
+// everything that is not one query, whatever its text. At most two of its rows are fetched.
 package postgres
 
 import (
@@ -25,7 +25,7 @@ import (
 	"github.com/acme/platform-operator/internal/external/sqldb"
 )
 
-// application is how the server's list of sessions names ours.
+// application is the name of the operator's sessions in the server's list.
 const application = "platform-operator"
 
 // Driver implements sqldb.Driver.
@@ -37,8 +37,8 @@ func (Driver) Open(s sqldb.Source, line *sqldb.Line, l sqldb.Limits) (sqldb.Data
 	if err != nil {
 		return nil, err
 	}
-	// A configuration has to come from a connection string. This one holds nothing of the source's, so no character of
-	// a password can mean anything; and what the environment of this process says is overwritten.
+	// A configuration has to come from a connection string. This one contains nothing of the source, so no
+	// character of a password is interpreted; and the environment of this process is overwritten.
 	c, err := pgx.ParseConfig("host=localhost sslmode=disable")
 	if err != nil {
 		return nil, fmt.Errorf("preparing the configuration: %w", err)
@@ -48,10 +48,10 @@ func (Driver) Open(s sqldb.Source, line *sqldb.Line, l sqldb.Limits) (sqldb.Data
 	c.RuntimeParams = map[string]string{"application_name": application}
 	c.ConnectTimeout, c.DialFunc = l.Connect, line.Dial
 	if c.RequireAuth = ""; s.TLS.Disabled {
-		c.RequireAuth = "!password" // not the password itself, whatever the server asks for
+		c.RequireAuth = "!password" // not the password itself, whatever the server requests
 	}
 	c.MaxProtocolMessageBodyLen = sqldb.MaxValue
-	c.OnNotice = func(*pgconn.PgConn, *pgconn.Notice) {} // the line counts what they take
+	c.OnNotice = func(*pgconn.PgConn, *pgconn.Notice) {} // the line counts their bytes
 	c.AfterConnect = prepare
 	s.Password, s.TLS.CA = "", "" // the configuration has them
 	return &database{Connector: stdlib.GetConnector(*c), source: s, config: c, limits: l}, nil
@@ -64,7 +64,7 @@ type database struct {
 	limits sqldb.Limits
 }
 
-// prepare makes a new connection ready.
+// prepare prepares a new connection.
 func prepare(ctx context.Context, pg *pgconn.PgConn) error {
 	if err := identify(ctx, pg); err != nil {
 		return err
@@ -72,24 +72,24 @@ func prepare(ctx context.Context, pg *pgconn.PgConn) error {
 	return watchClient(ctx, pg)
 }
 
-// asUser puts off the role and the search path that the user's settings give a session: only as itself a user may see
-// and end its processes.
+// asUser resets the role and the search path that the user's settings set in a session: a user may see and end
+// its processes only under its own role.
 const asUser = "SET ROLE NONE; SET search_path = pg_catalog; "
 
-// process is a server's process: a number that is used again, and the time since when it has been this one.
+// process is a server's process: its number, which may be reused, and its start time.
 type process struct {
 	pid     uint32
 	started string
 }
 
-// processKey is where a connection keeps its process.
+// processKey is the key under which a connection stores its process.
 const processKey = "process"
 
-// started is when a process was started, spelled the same whatever the settings of the session are.
+// started returns when a process was started, in the same spelling whatever the settings of the session.
 const started = "to_char(backend_start AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US')"
 
-// identify records which process serves a connection. Where the server does not say, as behind some proxies, there is
-// none, and none is ever ended.
+// identify records which process serves a connection. If the server does not show it, as behind some proxies,
+// there is none, and no process is ever ended.
 func identify(ctx context.Context, pg *pgconn.PgConn) error {
 	results, err := pg.Exec(ctx, fmt.Sprintf("%sSELECT %s FROM pg_stat_activity WHERE pid = %d; RESET ROLE", asUser, started, pg.PID())).ReadAll()
 	if err != nil {
@@ -103,7 +103,7 @@ func identify(ctx context.Context, pg *pgconn.PgConn) error {
 	return nil
 }
 
-// ifBroken is an error unless the server said it, in which case the connection can be used.
+// ifBroken returns an error unless it came from the server, in which case the connection can be used.
 func ifBroken(err error) error {
 	if errors.As(err, new(*pgconn.PgError)) {
 		return nil
@@ -111,14 +111,15 @@ func ifBroken(err error) error {
 	return err
 }
 
-// watchClient has the server look once a second whether we are still there, and end the statement when we are not.
-// Servers before PostgreSQL 14 do not know the setting, some systems do not support it: they say so, and nothing changes.
+// watchClient makes the server check once a second that the connection is open, and end the statement if it is
+// not. Servers before PostgreSQL 14 do not know the setting, and some systems do not support it; their error is
+// ignored.
 func watchClient(ctx context.Context, pg *pgconn.PgConn) error {
 	return ifBroken(pg.Exec(ctx, "SET client_connection_check_interval = '1s'").Close())
 }
 
-// begin opens a transaction in which nothing can be written, names mean the same for every role, and values are
-// spelled the same whatever the settings of server, database and role are.
+// begin returns the statements that open a transaction in which nothing can be written, names have the same
+// meaning for every role, and values have the same spelling whatever the settings of server, database and role.
 func begin(limit time.Duration) string {
 	return fmt.Sprintf(`BEGIN READ ONLY;
 SET LOCAL statement_timeout = %d;
@@ -153,7 +154,7 @@ func (d *database) Read(ctx context.Context, conn *sql.Conn, w sqldb.Watch) (sql
 		if value, readErr = fetch(ctx, pg, statement); readErr != nil {
 			readErr = explain(ctx, readErr)
 		}
-		// What could not be undone must not be met by the next read.
+		// The next read must not meet what could not be undone.
 		if err := pg.Exec(ctx, end).Close(); err != nil {
 			d.abandon(ctx, pg)
 		}
@@ -162,8 +163,8 @@ func (d *database) Read(ctx context.Context, conn *sql.Conn, w sqldb.Watch) (sql
 	return value, err
 }
 
-// abandon closes a connection at once, and ends the server's process: a function can survive
-// statement_timeout, canceling and a closed connection, but not this.
+// abandon closes a connection at once, and ends the server's process: a function can survive statement_timeout,
+// canceling and a closed connection, but not this.
 func (d *database) abandon(ctx context.Context, pg *pgconn.PgConn) {
 	_ = pg.Conn().Close()
 	if p, known := pg.CustomData()[processKey].(process); known {
@@ -171,7 +172,7 @@ func (d *database) abandon(ctx context.Context, pg *pgconn.PgConn) {
 	}
 }
 
-// terminate ends a process of the user, from another connection. Whatever the process said of itself does not matter.
+// terminate ends a process of the user, from another connection, whatever name the process has set for itself.
 func (d *database) terminate(ctx context.Context, p process) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.limits.Connect)
 	defer cancel()
@@ -179,14 +180,14 @@ func (d *database) terminate(ctx context.Context, p process) {
 	config.AfterConnect = nil
 	other, err := pgconn.ConnectConfig(ctx, config)
 	if err != nil {
-		return // then nobody can; the server finds out by itself that the connection is closed
+		return // then it cannot be ended; the server notices by itself that the connection is closed
 	}
 	_ = other.Exec(ctx, fmt.Sprintf("%sSELECT pg_terminate_backend(pid) FROM pg_stat_activity"+
 		" WHERE pid = %d AND usename = session_user AND %s = '%s'", asUser, p.pid, started, p.started)).Close()
 	_ = other.Close(ctx)
 }
 
-// stale turns the error of a connection that is of no use any more into the one for which a new one is tried.
+// stale converts the error of a broken connection into the one that makes the pool try a new one.
 func stale(pg *pgconn.PgConn, err error) error {
 	if pg.IsClosed() || !errors.As(err, new(*pgconn.PgError)) {
 		return driver.ErrBadConn
@@ -199,7 +200,7 @@ func fetch(ctx context.Context, pg *pgconn.PgConn, statement string) (sqldb.Valu
 	if err := pg.ExecParams(ctx, declare, nil, nil, nil, nil).Read().Err; err != nil {
 		return sqldb.Value{}, err
 	}
-	// No result formats: everything comes as text, which the server spells.
+	// No result formats: all values are text in the server's spelling.
 	result := pg.ExecParams(ctx, "FETCH 2 FROM platform_operator", nil, nil, nil, nil)
 	var first []byte
 	rows := 0
@@ -221,7 +222,7 @@ func fetch(ctx context.Context, pg *pgconn.PgConn, statement string) (sqldb.Valu
 	return canonical(fields[0].DataTypeOID, first), nil
 }
 
-// canonical is a value as the server spells it, without what comes from its column's declaration.
+// canonical returns a value as the server spells it, without what depends on its column's declaration.
 func canonical(oid uint32, text []byte) sqldb.Value {
 	v := sqldb.Value{Kind: kindOf(oid), Null: text == nil, Text: string(text)}
 	switch oid {
@@ -250,5 +251,5 @@ func kindOf(oid uint32) sqldb.Kind {
 	}
 }
 
-// quote makes an identifier of any text.
+// quote returns any text as an identifier.
 func quote(name string) string { return pgx.Identifier{name}.Sanitize() }

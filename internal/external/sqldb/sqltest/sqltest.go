@@ -27,14 +27,14 @@ import (
 
 const patience = time.Minute
 
-// TB is what a server needs of a test: a *testing.T, or Ginkgo's GinkgoT().
+// TB is the part of a test that a server needs: a *testing.T, or Ginkgo's GinkgoT().
 type TB interface {
 	Helper()
 	Cleanup(func())
 	Fatalf(format string, args ...any)
 }
 
-// Server is a running server with a database "app" that its user "app" may read from and write to. It takes
+// Server is a running server with a database "app" that its user "app" may read from and write to. It accepts
 // connections with and without TLS; its certificate is for 127.0.0.1 only.
 type Server struct {
 	// Source is how to connect as the user.
@@ -51,15 +51,15 @@ type Server struct {
 	log     bytes.Buffer // written by process; read it after exited is closed
 }
 
-// maker is what differs between the servers.
+// maker is the part that differs between the servers.
 type maker interface {
-	// prepare makes the data, once.
+	// prepare creates the data directory, once.
 	prepare(s *Server) error
 	// command is the command line of the server.
 	command(s *Server) ([]string, error)
-	// admin connects as the superuser, to the user's database when there is one.
+	// admin connects as the superuser, to the user's database if it exists.
 	admin(s *Server, database string) (*sql.DB, error)
-	// populate makes the user and the database.
+	// populate creates the user and the database.
 	populate(s *Server) error
 	// password is the statement that changes the user's password.
 	password(s *Server, password string) string
@@ -67,13 +67,13 @@ type maker interface {
 	sessions() string
 }
 
-// StartPostgres runs a PostgreSQL until the test ends. It fails the test when none is installed.
+// StartPostgres runs a PostgreSQL until the test ends. It fails the test if none is installed.
 func StartPostgres(t TB) *Server {
 	t.Helper()
 	return start(t, sqldb.Postgres, &postgres{})
 }
 
-// StartMariaDB runs a MariaDB until the test ends. It fails the test when none is installed.
+// StartMariaDB runs a MariaDB until the test ends. It fails the test if none is installed.
 func StartMariaDB(t TB) *Server {
 	t.Helper()
 	return start(t, sqldb.MySQL, &mariadb{})
@@ -87,7 +87,7 @@ func start(t TB, kind sqldb.Type, m maker) *Server {
 	if err := s.setUp(); err != nil {
 		t.Fatalf("preparing %s: %v", kind, err)
 	}
-	// Somebody else may take a free port before the server does, so there is more than one try.
+	// Another process may take a free port before the server does, so there is more than one attempt.
 	err := s.launchAnywhere()
 	for tries := 1; err != nil && tries < 5; tries++ {
 		err = s.launchAnywhere()
@@ -101,17 +101,17 @@ func start(t TB, kind sqldb.Type, m maker) *Server {
 	return s
 }
 
-// Stop ends the server; the end of the test does so too.
+// Stop ends the server; so does the end of the test.
 func (s *Server) Stop() {
 	if s.process == nil {
 		return
 	}
-	_ = s.process.Process.Signal(syscall.SIGQUIT) // at once; what it has not written down is of no interest
+	_ = s.process.Process.Signal(syscall.SIGQUIT) // at once; its data is not needed
 	select {
 	case <-s.exited:
 	case <-time.After(patience):
 	}
-	_ = s.process.Process.Kill() // fails when it has ended already, which is as good
+	_ = s.process.Process.Kill() // fails if it has ended already
 	<-s.exited
 	s.process = nil
 }
@@ -137,7 +137,7 @@ func (s *Server) Exec(statements ...string) {
 	}
 }
 
-// Int runs a query that gives one number, as the superuser.
+// Int runs a query that returns one number, as the superuser.
 func (s *Server) Int(query string) int {
 	s.t.Helper()
 	db, err := s.make.admin(s, s.Database)
@@ -179,7 +179,7 @@ func (s *Server) exec(database string, statements ...string) error {
 	return nil
 }
 
-// setUp makes a folder of the user that the server runs as, since the servers refuse to run as root.
+// setUp creates a folder for the user that the server runs as, because the servers do not run as root.
 func (s *Server) setUp() error {
 	ca, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
 	if err != nil {
@@ -292,7 +292,7 @@ func (s *Server) waitReady() error {
 	return nil
 }
 
-// find gives the first program that is there.
+// find returns the first program that exists.
 func find(name string, candidates ...string) (string, error) {
 	for _, pattern := range candidates {
 		if paths, err := filepath.Glob(pattern); err == nil && len(paths) > 0 {

@@ -1,23 +1,26 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package testenv_test
+package kindtest_test
 
 import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenancyv1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	"github.com/acme/platform-operator/internal/testenv/kindtest"
 )
 
 func TestOperator(t *testing.T) {
@@ -37,7 +40,7 @@ func TestOperator(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	op := testenv.StartOperator(t, plane, func(o *operator.Options) { o.WebhookPort = 0 })
+	op := kindtest.Start(t, plane, func(o *operator.Options) { o.WebhookPort = 0 })
 
 	t.Run("its webhooks default", func(t *testing.T) {
 		n := acmeNamespace("prod")
@@ -46,7 +49,7 @@ func TestOperator(t *testing.T) {
 		if n.Spec.DeletionPolicy != tenancyv1alpha1.DeletionRetain {
 			t.Errorf("the deletion policy is %q", n.Spec.DeletionPolicy)
 		}
-		eventually(t, isReady(admin, n))
+		awaitReady(t, admin, n)
 	})
 	t.Run("its webhooks refuse", func(t *testing.T) {
 		n := acmeNamespace("taken")
@@ -72,7 +75,7 @@ func TestOperator(t *testing.T) {
 		lost := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.For("ill") }, First: 4, Count: 1, Lost: true})
 		n := acmeNamespace("ill")
 		create(t, admin, n)
-		eventually(t, isReady(admin, n))
+		awaitReady(t, admin, n)
 		if refused.Tripped() != 1 || lost.Tripped() != 1 {
 			t.Errorf("refused %d, lost %d", refused.Tripped(), lost.Tripped())
 		}
@@ -91,7 +94,7 @@ func TestOperator(t *testing.T) {
 			t.Errorf("writes: %v", writes)
 		}
 		op.Start()
-		eventually(t, isReady(admin, n))
+		awaitReady(t, admin, n)
 	})
 }
 
@@ -102,9 +105,21 @@ func acmeNamespace(name string) *tenancyv1alpha1.AcmeNamespace {
 	}
 }
 
-func isReady(cl client.Client, n *tenancyv1alpha1.AcmeNamespace) func(context.Context) bool {
-	return func(ctx context.Context) bool {
-		return cl.Get(ctx, client.ObjectKeyFromObject(n), n) == nil && meta.IsStatusConditionTrue(n.Status.Conditions, "Ready")
+func create(t *testing.T, cl client.Client, o client.Object) {
+	t.Helper()
+	if err := cl.Create(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func awaitReady(t *testing.T, cl client.Client, n *tenancyv1alpha1.AcmeNamespace) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		err := cl.Get(ctx, client.ObjectKeyFromObject(n), n)
+		return err == nil && meta.IsStatusConditionTrue(n.Status.Conditions, "Ready"), nil
+	})
+	if err != nil {
+		t.Fatalf("not ready: %v", err)
 	}
 }
 

@@ -1,7 +1,9 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package testenv
+// Package kindtest runs the operator in a test's own process, for the suites of kinds: it adds to testenv and to the words of
+// testenv/suite what knows every kind. Suites import it with a dot.
+package kindtest
 
 import (
 	"context"
@@ -18,6 +20,7 @@ import (
 
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/operator/settings"
+	"github.com/acme/platform-operator/internal/testenv"
 )
 
 // operatorTimeout bounds the start and the stop of an operator.
@@ -36,10 +39,10 @@ type Operator struct {
 	// Options are what it was started with. Changes count from the next Start.
 	Options operator.Options
 	// Wire is between it and the API server; it stays over restarts.
-	Wire *Wire
+	Wire *testenv.Wire
 
 	t        TB
-	plane    *ControlPlane
+	plane    *testenv.ControlPlane
 	config   *rest.Config
 	webhooks *envtest.WebhookInstallOptions
 	mgr      ctrl.Manager
@@ -48,7 +51,7 @@ type Operator struct {
 	err      error
 }
 
-// StartOperator starts the operator and waits until its caches are filled and its webhooks serve; it
+// Start starts the operator and waits until its caches are filled and its webhooks serve; it
 // stops when the test ends. InstallConfig must have been called. Each function may change the options:
 //
 //   - ConfigFile names the configuration; by default there is none, and none is read from a ConfigMap.
@@ -58,18 +61,18 @@ type Operator struct {
 //   - LeaderElect is off by default. A replica that waits to lead counts as started.
 //
 // Neither metrics nor probes are served.
-func StartOperator(t TB, cp *ControlPlane, mutate ...func(*operator.Options)) *Operator {
+func Start(t TB, cp *testenv.ControlPlane, mutate ...func(*operator.Options)) *Operator {
 	t.Helper()
 	o := &Operator{
-		t: t, plane: cp, Wire: &Wire{},
+		t: t, plane: cp, Wire: &testenv.Wire{},
 		Options: operator.Options{
-			Namespace: OperatorNamespace, MetricsAddress: "0", ProbeAddress: "0", WebhookPort: -1,
+			Namespace: testenv.OperatorNamespace, MetricsAddress: "0", ProbeAddress: "0", WebhookPort: -1,
 		},
 	}
 	for _, m := range mutate {
 		m(&o.Options)
 	}
-	config, err := cp.User(OperatorUser, "system:serviceaccounts", "system:serviceaccounts:"+OperatorNamespace)
+	config, err := cp.User(testenv.OperatorUser, "system:serviceaccounts", "system:serviceaccounts:"+testenv.OperatorNamespace)
 	if err != nil {
 		t.Fatalf("making the operator's user: %v", err)
 	}
@@ -179,7 +182,7 @@ func (o *Operator) await(ctx context.Context) error {
 func (o *Operator) installWebhooks() error {
 	if o.webhooks == nil {
 		o.webhooks = &envtest.WebhookInstallOptions{
-			Paths:            []string{RepoFile("config", "webhook", "manifests.yaml")},
+			Paths:            []string{testenv.RepoFile("config", "webhook", "manifests.yaml")},
 			LocalServingHost: "127.0.0.1",
 			LocalServingPort: o.Options.WebhookPort,
 		}

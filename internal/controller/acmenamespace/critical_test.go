@@ -13,9 +13,9 @@ import (
 )
 
 func TestCritical(t *testing.T) {
-	told := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	reported := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	released := func(status metav1.ConditionStatus) []metav1.Condition {
-		return []metav1.Condition{{Type: BillingReleased, Status: status, LastTransitionTime: told}}
+		return []metav1.Condition{{Type: BillingReleased, Status: status, LastTransitionTime: reported}}
 	}
 	for _, test := range []struct {
 		reason     string
@@ -31,15 +31,15 @@ func TestCritical(t *testing.T) {
 	} {
 		n := &v1alpha1.AcmeNamespace{}
 		if test.deleting {
-			n.DeletionTimestamp = &metav1.Time{Time: told.Add(-time.Hour)}
+			n.DeletionTimestamp = &metav1.Time{Time: reported.Add(-time.Hour)}
 		}
 		n.Status.Conditions = test.conditions
 		since, why := Critical(n)
 		if (why != "") != test.want {
 			t.Errorf("%s: critical because of %q, want %t", test.reason, why, test.want)
 		}
-		if test.want && !since.Equal(told.Time) {
-			t.Errorf("%s: since %s, want since billing was told", test.reason, since)
+		if test.want && !since.Equal(reported.Time) {
+			t.Errorf("%s: since %s, want since the report to billing", test.reason, since)
 		}
 	}
 }

@@ -1,0 +1,37 @@
+// Copyright 2026 The Acme Platform Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package crontab
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
+	"github.com/acme/platform-operator/internal/schedule"
+)
+
+// rulesOf identifies what decides which instants are slots.
+func rulesOf(spec v1alpha1.CronTabSpec, s schedule.Schedule) string {
+	bounds := func(t *metav1.Time) string {
+		if t == nil {
+			return "-"
+		}
+		return t.UTC().Format(time.RFC3339)
+	}
+	rules := fmt.Sprintf("%s|%s|%t|%s|%s", s, spec.TimeZone, spec.Suspend, bounds(spec.NotBefore), bounds(spec.NotAfter))
+	if spec.Jitter != nil {
+		rules += "|" + spec.Jitter.Duration.String()
+	}
+	return digest(rules)
+}
+
+// digest is a short hash.
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])[:digestLength]
+}
