@@ -60,7 +60,7 @@ func (h *holding) report(o client.Object, err error) {
 	ctrl.Log.Error(err, "An object cannot be decoded, so it is not reconciled until it is corrected. All others are.",
 		"kind", kind, "namespace", o.GetNamespace(), "name", o.GetName())
 	h.recorder.Eventf(o, nil, corev1.EventTypeWarning, "Unreadable", "Read",
-		"The operator cannot read this %s, and does nothing for it: %s. Change that field with kubectl edit.", kind, names.Clip(err.Error(), 700))
+		"The operator cannot decode this %s and does not reconcile it: %s. Correct that field with kubectl edit.", kind, names.Clip(err.Error(), 700))
 }
 
 // addChecks adds the probes: alive if the process answers; ready if the caches are filled, or have had the time

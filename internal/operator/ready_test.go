@@ -71,7 +71,7 @@ func TestWhatCannotBeReadIsTold(t *testing.T) {
 	held := &holding{recorder: recorder}
 	held.report(&corev1.ConfigMap{}, errors.New(strings.Repeat("漢", 5000)))
 	note := strings.TrimPrefix(<-recorder.Events, "Warning Unreadable ")
-	if len(note) > 1024 || !strings.HasSuffix(note, ". Change that field with kubectl edit.") {
+	if len(note) > 1024 || !strings.HasSuffix(note, ". Correct that field with kubectl edit.") {
 		t.Errorf("%d bytes: %s", len(note), note)
 	}
 }

@@ -97,7 +97,7 @@ func TestOLMIsToldWhenTheOperatorMustNotBeReplaced(t *testing.T) {
 	w := newWorld(t)
 	condition := newOLMCondition(w)
 	op := kindtest.Start(t, w.plane, func(o *operator.Options) { o.Upgradeable = condition })
-	const idle = "True NothingCritical: nothing critical is in flight"
+	const idle = "True NothingCritical: nothing critical is in progress"
 	w.eventually("OLM may upgrade, although the first write met another one", func() bool { return condition.says(w) == idle })
 
 	n := team("leaving")

@@ -50,7 +50,7 @@ func specsOfDeployment() {
 		say("make deploy: both replicas are ready and serve the certificate that cert-manager issued, after %s", since(start))
 		lab.checkWorks(ctx, deployedName)
 		err = lab.client.Create(ctx, newForbidden(), client.DryRunAll)
-		Expect(err).To(MatchError(ContainSubstring("cannot be handed to a tenant")))
+		Expect(err).To(MatchError(ContainSubstring("cannot be given to a tenant")))
 		say("an AcmeNamespace is ready, and the webhooks answer: %v", err)
 	}, NodeTimeout(installed))
 

@@ -4,6 +4,7 @@
 package guarantees
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -203,6 +204,14 @@ func bare(o *unstructured.Unstructured) map[string]any {
 		}
 	}
 	o.SetManagedFields(managed)
+	// Runs are listed by when they started, which differs: some start within one second, others not.
+	runs, found, _ := unstructured.NestedSlice(o.Object, "status", "active")
+	slices.SortFunc(runs, func(a, b any) int {
+		return cmp.Compare(fmt.Sprint(a.(map[string]any)["job"]), fmt.Sprint(b.(map[string]any)["job"]))
+	})
+	if found {
+		_ = unstructured.SetNestedSlice(o.Object, runs, "status", "active")
+	}
 	conditions, found, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	for _, c := range conditions {
 		delete(c.(map[string]any), "lastTransitionTime")

@@ -105,21 +105,28 @@ var metadata = []netip.Prefix{
 	netip.MustParsePrefix("100.100.100.200/32"),     // Alibaba Cloud
 }
 
-// embedded returns the IPv4 address that a NAT64 gateway would derive from an IPv6 address, or the address
-// itself.
+// embedded returns the IPv4 address that a gateway would derive from an IPv6 address, or the address itself.
 func embedded(ip netip.Addr) netip.Addr {
-	if !nat64.Contains(ip) {
+	b := ip.As16()
+	switch {
+	case ip.IsLoopback(), ip.IsUnspecified(): // they are in the network of compatible addresses, too
+		return ip
+	case nat64.Contains(ip), compatible.Contains(ip):
+		return netip.AddrFrom4([4]byte(b[12:]))
+	case sixToFour.Contains(ip):
+		return netip.AddrFrom4([4]byte(b[2:6]))
+	default:
 		return ip
 	}
-	b := ip.As16()
-	return netip.AddrFrom4([4]byte(b[12:]))
 }
 
 var (
-	nat64 = netip.MustParsePrefix("64:ff9b::/96")
+	nat64 = netip.MustParsePrefix("64:ff9b::/96") // RFC 6052
 	// localNAT64 are the networks of gateways whose administrators choose the position of the IPv4 address in
 	// them (RFC 8215).
 	localNAT64 = netip.MustParsePrefix("64:ff9b:1::/48")
+	compatible = netip.MustParsePrefix("::/96")     // RFC 4291, section 2.5.5.1
+	sixToFour  = netip.MustParsePrefix("2002::/16") // RFC 3056
 )
 
 func within(networks []netip.Prefix, ip netip.Addr) bool {
