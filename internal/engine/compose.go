@@ -54,6 +54,7 @@ type Child struct {
 	mark    func(labels, annotations map[string]string, owner *metav1ac.OwnerReferenceApplyConfiguration)
 	adopt   bool
 	replace bool
+	exact   bool
 }
 
 // liveObject is the pointer type PL of the struct type L.
@@ -93,6 +94,13 @@ func (c Child) OrAdopt(ok bool) Child {
 // for objects without state of their own.
 func (c Child) OrReplace() Child {
 	c.replace = true
+	return c
+}
+
+// IfUnchanged applies a child to the very version that the cache shows, else not at all: what is wanted was derived from it,
+// for instance because others may take fields of it.
+func (c Child) IfUnchanged() Child {
+	c.exact = true
 	return c
 }
 
@@ -244,7 +252,11 @@ func (s Scope[T]) apply(ctx context.Context, c Child) (Outcome, error) {
 	if len(differing) == 0 {
 		return terminating(live, what), nil
 	}
-	return s.sendOver(ctx, c, live, what, "")
+	version := ""
+	if c.exact {
+		version = live.GetResourceVersion()
+	}
+	return s.sendOver(ctx, c, live, what, version)
 }
 
 // create applies a child that is not in the cache. If it exists (the cache is late, or selects on a mark that

@@ -36,6 +36,8 @@ type Reference[T Object] struct {
 	To client.Object
 	// Keys are the names that one object refers to.
 	Keys func(T) []client.ObjectKey
+	// As are the names under which an object of the type is referred to, when these are not its own.
+	As func(client.Object) []client.ObjectKey
 }
 
 // index adds the indexes that watches and pruning need: children by owner, and objects by what they refer to.
@@ -121,7 +123,7 @@ func (r *runner[T]) watches(mgr ctrl.Manager, prototype T) (*builder.Builder, er
 		b = b.Watches(o, handler.EnqueueRequestsFromMapFunc(ownersOf))
 	}
 	for i, ref := range r.References {
-		byReference, err := r.referringTo(mgr, prototype, referenceIndex(i))
+		byReference, err := r.referringTo(mgr, prototype, ref.As, referenceIndex(i))
 		if err != nil {
 			return nil, err
 		}
@@ -172,14 +174,23 @@ func (r *runner[T]) markedBy(o client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: name}}}
 }
 
-// referringTo maps a referenced object to the objects that refer to it.
-func (r *runner[T]) referringTo(mgr ctrl.Manager, prototype T, index string) (handler.MapFunc, error) {
+// referringTo maps a referenced object to the other objects that refer to it.
+func (r *runner[T]) referringTo(
+	mgr ctrl.Manager, prototype T, as func(client.Object) []client.ObjectKey, index string,
+) (handler.MapFunc, error) {
 	newList, err := ListOf(mgr.GetScheme(), prototype)
 	if err != nil {
 		return nil, err
 	}
+	if as == nil {
+		as = func(o client.Object) []client.ObjectKey { return []client.ObjectKey{client.ObjectKeyFromObject(o)} }
+	}
 	return func(ctx context.Context, o client.Object) []reconcile.Request {
-		return r.indexed(ctx, newList(), index, client.ObjectKeyFromObject(o).String(), func(T) bool { return true })
+		var all []reconcile.Request
+		for _, key := range as(o) {
+			all = append(all, r.indexed(ctx, newList(), index, key.String(), func(obj T) bool { return obj.GetUID() != o.GetUID() })...)
+		}
+		return all
 	}, nil
 }
 

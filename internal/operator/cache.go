@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	workloadsv1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 )
 
@@ -32,6 +33,7 @@ func cacheOptions(kinds []Kind) cache.Options {
 		{of: &batchv1.Job{}, foreign: bare, child: pruneJob},
 		{of: &corev1.ConfigMap{}, foreign: pruneSource},
 		{of: &corev1.Secret{}, foreign: pruneSource},
+		{of: &workloadsv1alpha1.WebApp{}, foreign: pruneWebApp},
 	} {
 		types[reflect.TypeOf(t.of)] = t
 	}

@@ -15,10 +15,12 @@ import (
 	batchv1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
 	configv1alpha1 "github.com/acme/platform-operator/api/config/v1alpha1"
 	tenancyv1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+	workloadsv1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
 	"github.com/acme/platform-operator/internal/controller/acmenamespace"
 	"github.com/acme/platform-operator/internal/controller/configwatcher"
 	"github.com/acme/platform-operator/internal/controller/crontab"
 	"github.com/acme/platform-operator/internal/controller/rebootpolicy"
+	"github.com/acme/platform-operator/internal/controller/webapp"
 	"github.com/acme/platform-operator/internal/engine"
 	acmenamespacewebhook "github.com/acme/platform-operator/internal/webhook/acmenamespace"
 	crontabwebhook "github.com/acme/platform-operator/internal/webhook/crontab"
@@ -116,11 +118,25 @@ var Kinds = []Kind{
 		},
 		Webhook: func(mgr ctrl.Manager, _ Deps) error { return crontabwebhook.Register(mgr) },
 	},
+	{
+		Object:     &workloadsv1alpha1.WebApp{},
+		Conditions: []string{webapp.Admitted, webapp.Composed, webapp.Migrated, webapp.Deployed, webapp.Autoscaled, webapp.Exposed},
+		Holds:      webapp.Holds,
+		Reads:      webapp.Reads,
+		Register: func(mgr ctrl.Manager, d Deps) error {
+			return webapp.Register(mgr, webapp.Options{
+				IngressControllers:      d.Config.WebApp.Controllers(),
+				MaxConcurrentReconciles: int(*d.Config.WebApp.MaxConcurrentReconciles),
+				RetryMax:                d.Config.WebApp.RetryMax.Duration,
+				Clock:                   d.Clock,
+			})
+		},
+	},
 }
 
 // schemes register the types of every API group.
 var schemes = []func(*runtime.Scheme) error{
-	autorebootv1alpha1.AddToScheme, batchv1alpha1.AddToScheme, tenancyv1alpha1.AddToScheme,
+	autorebootv1alpha1.AddToScheme, batchv1alpha1.AddToScheme, tenancyv1alpha1.AddToScheme, workloadsv1alpha1.AddToScheme,
 }
 
 // protectedNames returns the patterns of the configuration, and the operator's own namespace.

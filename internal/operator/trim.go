@@ -16,6 +16,7 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	workloadsv1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/workload"
@@ -224,6 +225,23 @@ func pruneTemplate(t *corev1.PodTemplateSpec, before string) (fingerprint string
 	t.Spec = corev1.PodSpec{}
 	maps.DeleteFunc(t.Annotations, func(key, _ string) bool { return !isOurs(key) })
 	return fingerprint
+}
+
+// pruneWebApp keeps of a large WebApp what it is found by: a host name that somebody has must not look free.
+func pruneWebApp(o client.Object) client.Object {
+	a, ok := o.(*workloadsv1alpha1.WebApp)
+	if !ok || fits(o, maxHeld) {
+		return o
+	}
+	b, ok := bare(a).(*workloadsv1alpha1.WebApp)
+	if !ok {
+		return o
+	}
+	b.Spec.WebAppHostname, b.Status.Claim = a.Spec.WebAppHostname, a.Status.Claim
+	if i := a.Spec.Ingress; i != nil {
+		b.Spec.Ingress = &workloadsv1alpha1.Ingress{ClassName: i.ClassName, Path: i.Path}
+	}
+	return b
 }
 
 // pruneJob keeps of a run what it was started for and how it ended. The template of its pods is as large as its

@@ -22,6 +22,7 @@ import (
 	autorebootv1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	crontabv1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
 	tenancyv1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+	workloadsv1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/workload"
@@ -99,6 +100,17 @@ func TestOfConfigMapsAndSecretsOnlyOurMarksAreHeld(t *testing.T) {
 	}
 }
 
+func TestChildrenAreHeldWhole(t *testing.T) {
+	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}}}}
+	d := cached(t, &appsv1.Deployment{ObjectMeta: full("o", ofCron), Spec: appsv1.DeploymentSpec{Template: template}})
+	if len(d.Spec.Template.Spec.Containers) != 1 || len(d.ManagedFields) != 1 || engine.IsCut(d) {
+		t.Errorf("a Deployment that one of our kinds controls is held as %+v", d)
+	}
+	if c := cached(t, &corev1.ConfigMap{ObjectMeta: full("o", ofCron), Data: map[string]string{"a": "b"}}); c.Data["a"] != "b" {
+		t.Errorf("a ConfigMap that one of our kinds controls is held as %+v", c)
+	}
+}
+
 func TestWorkloadsAreHeldWithoutTheirPods(t *testing.T) {
 	template := corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "a"}, Annotations: map[string]string{"theirs.example.com/x": "y", "autoreboot.acme.com/k.n": "m"}},
@@ -106,7 +118,7 @@ func TestWorkloadsAreHeldWithoutTheirPods(t *testing.T) {
 	}
 	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}}
 	for _, in := range []client.Object{
-		&appsv1.Deployment{ObjectMeta: full("o", ofCron), Spec: appsv1.DeploymentSpec{Template: *template.DeepCopy(), Selector: selector, Paused: true, Replicas: new(int32(2))}, Status: appsv1.DeploymentStatus{
+		&appsv1.Deployment{ObjectMeta: full("o", ofOther), Spec: appsv1.DeploymentSpec{Template: *template.DeepCopy(), Selector: selector, Paused: true, Replicas: new(int32(2))}, Status: appsv1.DeploymentStatus{
 			Conditions: []appsv1.DeploymentCondition{{Reason: "NewReplicaSetAvailable", Message: large}, {Reason: workload.ProgressDeadlineExceeded, Message: large}},
 		}},
 		&appsv1.StatefulSet{ObjectMeta: full("o", ofOther), Spec: appsv1.StatefulSetSpec{Template: *template.DeepCopy(), Selector: selector}},
@@ -209,6 +221,21 @@ func TestTypesWithChildrenOfAnyNameAreNotSelectedByName(t *testing.T) {
 		if err != nil || (len(got.(*rbacv1.Role).Rules) == 1) != whole {
 			t.Errorf("of %s: %+v, %v", owner.Kind, got, err)
 		}
+	}
+}
+
+func TestALargeWebAppIsFoundByItsHostName(t *testing.T) {
+	spec := workloadsv1alpha1.WebAppSpec{
+		WebAppHostname: "app.acme.com", Ingress: &workloadsv1alpha1.Ingress{Path: "/shop", ClassName: new("nginx")},
+		Config: map[string]workloadsv1alpha1.FileContent{"a": workloadsv1alpha1.FileContent(large)},
+	}
+	got := cached(t, &workloadsv1alpha1.WebApp{ObjectMeta: full("o", nil), Spec: spec, Status: workloadsv1alpha1.WebAppStatus{Claim: "app.acme.com/shop"}})
+	if !engine.IsCut(got) || !fits(got, maxHeld) || got.Spec.WebAppHostname != "app.acme.com" || got.Spec.Ingress.Path != "/shop" || got.Status.Claim != "app.acme.com/shop" {
+		t.Errorf("it is held as %+v", got)
+	}
+	spec.Config = nil
+	if small := cached(t, &workloadsv1alpha1.WebApp{ObjectMeta: full("o", nil), Spec: spec}); engine.IsCut(small) {
+		t.Errorf("a small one is cut: %+v", small)
 	}
 }
 

@@ -23,6 +23,7 @@ var offers = []offer{
 	{group: "autoreboot.acme.com", resource: "configwatchers"},
 	{group: "autoreboot.acme.com", resource: "rebootpolicies"},
 	{group: "batch.acme.com", resource: "crontabs", scale: true},
+	{group: "workloads.apps.acme.com", resource: "webapps", scale: true},
 }
 
 // offerRules let administrators write the offers: a rule for each group, and one for each scale.

@@ -41,6 +41,16 @@ type Tier struct {
 	AdminRules []rbacv1.PolicyRule
 	// PriorityClasses are the priority classes that pods may have; nil means all but Kubernetes' own.
 	PriorityClasses []string
+	// Hostnames are patterns of the host names that WebApps may have; nil means any.
+	Hostnames []string
+}
+
+// AllowsHostname reports whether WebApps of the tier may have a host name.
+func (t Tier) AllowsHostname(name string) bool {
+	return t.Hostnames == nil || slices.ContainsFunc(t.Hostnames, func(pattern string) bool {
+		domain, isDomain := strings.CutPrefix(pattern, "*")
+		return name == pattern || isDomain && strings.HasSuffix(name, domain)
+	})
 }
 
 // ForbiddenPriorities returns the selector of pods whose priority class is not allowed.
@@ -120,6 +130,9 @@ func (t Tier) With(o v1alpha1.DeploymentTierSpec) (Tier, error) {
 	}
 	if o.PriorityClasses != nil {
 		t.PriorityClasses = *o.PriorityClasses
+	}
+	if o.Hostnames != nil {
+		t.Hostnames = append([]string{}, *o.Hostnames...)
 	}
 	if o.PodSecurity != "" {
 		t.PodSecurity = o.PodSecurity

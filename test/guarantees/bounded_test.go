@@ -281,6 +281,29 @@ var bodies = map[string]func(size int) map[string]any{
 	"jobs.batch": func(size int) map[string]any {
 		return map[string]any{"spec": map[string]any{"suspend": true, "template": podTemplate(size, "Never")}}
 	},
+	"services": func(size int) map[string]any {
+		return map[string]any{"spec": map[string]any{"ports": []any{map[string]any{"port": int64(80)}}, "selector": manyLabels(size)}}
+	},
+	"serviceaccounts": func(size int) map[string]any {
+		return map[string]any{"secrets": each(size/64, func(i int) any { return map[string]any{"name": fmt.Sprintf("%050d", i)} })}
+	},
+	"ingresses.networking.k8s.io": func(size int) map[string]any {
+		return map[string]any{"spec": map[string]any{"rules": each(size/64, func(i int) any {
+			return map[string]any{"host": fmt.Sprintf("a%050d.b", i)}
+		})}}
+	},
+	"poddisruptionbudgets.policy": func(size int) map[string]any {
+		return map[string]any{"spec": map[string]any{"selector": map[string]any{"matchLabels": manyLabels(size)}}}
+	},
+	"horizontalpodautoscalers.autoscaling": func(size int) map[string]any {
+		return map[string]any{"spec": map[string]any{
+			"scaleTargetRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "none"}, "maxReplicas": int64(1),
+			"metrics": []any{map[string]any{"type": "External", "external": map[string]any{
+				"metric": map[string]any{"name": "none", "selector": map[string]any{"matchLabels": manyLabels(size)}},
+				"target": map[string]any{"type": "Value", "value": "1"},
+			}}},
+		}}
+	},
 	"limitranges": func(size int) map[string]any {
 		return map[string]any{"spec": map[string]any{"limits": []any{map[string]any{"type": "Container", "default": quantities("example.com", size)}}}}
 	},
@@ -351,6 +374,15 @@ func quantities(prefix string, size int) map[string]any {
 	all := map[string]any{}
 	for i := range size / 5000 {
 		all[fmt.Sprintf(prefix+"/%020d", i)] = "1"
+	}
+	return all
+}
+
+// manyLabels are labels of so many bytes in all.
+func manyLabels(size int) map[string]any {
+	all := map[string]any{}
+	for i := range size / 120 {
+		all[fmt.Sprintf("%050d", i)] = strings.Repeat("x", 60)
 	}
 	return all
 }

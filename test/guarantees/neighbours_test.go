@@ -239,8 +239,12 @@ func overlaid(under, over map[string]string) map[string]string {
 	return out
 }
 
-// unselected takes from a Job what the API server gives each for itself.
+// unselected takes from a Job or a Service what the API server gives each for itself.
 func unselected(o *unstructured.Unstructured) {
+	if o.GetKind() == "Service" {
+		unstructured.RemoveNestedField(o.Object, "spec", "clusterIP")
+		unstructured.RemoveNestedField(o.Object, "spec", "clusterIPs")
+	}
 	if o.GetKind() != "Job" {
 		return
 	}

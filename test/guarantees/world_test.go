@@ -189,6 +189,10 @@ func legible(o *unstructured.Unstructured) {
 func bare(o *unstructured.Unstructured) map[string]any {
 	o = o.DeepCopy()
 	legible(o)
+	if o.GetKind() == "Service" { // each has an address of its own
+		unstructured.RemoveNestedField(o.Object, "spec", "clusterIP")
+		unstructured.RemoveNestedField(o.Object, "spec", "clusterIPs")
+	}
 	o.SetResourceVersion("")
 	o.SetGeneration(0)
 	unstructured.RemoveNestedField(o.Object, "metadata", "creationTimestamp")

@@ -51,6 +51,10 @@ type PlatformOperatorConfig struct {
 	// CronTab configures the kind CronTab.
 	// +optional
 	CronTab CronTabConfig `json:"cronTab,omitzero"`
+
+	// WebApp configures the kind WebApp.
+	// +optional
+	WebApp WebAppConfig `json:"webApp,omitzero"`
 }
 
 // section is one part of the configuration file.

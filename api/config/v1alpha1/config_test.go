@@ -60,6 +60,10 @@ func TestDefault(t *testing.T) {
 		ConfigWatcher: ConfigWatcherConfig{MaxConcurrentReconciles: pointer[int32](30), RetryMax: seconds(300), Annotations: Enabled},
 		RebootPolicy:  RebootPolicyConfig{MaxConcurrentReconciles: pointer[int32](10), RetryMax: seconds(300)},
 		CronTab:       CronTabConfig{MaxConcurrentReconciles: pointer[int32](20), RetryMax: seconds(60)},
+		WebApp: WebAppConfig{
+			MaxConcurrentReconciles: pointer[int32](20), RetryMax: seconds(300),
+			IngressControllers: []NamespaceLabels{{"tenancy.acme.com/reaches-tenants": "true"}},
+		},
 	}
 	// A section that is not in this list has a test of its own.
 	for _, section := range []struct{ want, got any }{

@@ -105,6 +105,25 @@ func TestValidateCronTab(t *testing.T) {
 	})
 }
 
+func TestValidateWebApp(t *testing.T) {
+	set := func(do func(*WebAppConfig)) func(*PlatformOperatorConfig) {
+		return func(c *PlatformOperatorConfig) { do(&c.WebApp) }
+	}
+	controllers := func(l ...NamespaceLabels) func(*PlatformOperatorConfig) {
+		return set(func(c *WebAppConfig) { c.IngressControllers = l })
+	}
+	const hint = "must be labels of namespaces such as kubernetes.io/metadata.name: ingress-nginx"
+	checkRules(t, []rule{
+		{"no reconciles", set(func(c *WebAppConfig) { c.MaxConcurrentReconciles = pointer[int32](0) }), []string{
+			`webApp.maxConcurrentReconciles: Invalid value: 0: must be between 1 and 100`,
+		}},
+		{"all the time", set(func(c *WebAppConfig) { c.RetryMax = seconds(0) }), []string{`webApp.retryMax: Invalid value: "0s": must be more than 0s`}},
+		{"a controller", controllers(NamespaceLabels{"kubernetes.io/metadata.name": "ingress-nginx"}), nil},
+		{"no labels", controllers(NamespaceLabels{}), []string{"webApp.ingressControllers[0]: Invalid value: {}: " + hint}},
+		{"a label that is none", controllers(NamespaceLabels{"a b": "c"}), []string{`webApp.ingressControllers[0]: Invalid value: {"a b":"c"}: ` + hint}},
+	})
+}
+
 func TestValidateAcmeNamespace(t *testing.T) {
 	const patternHint = "must be a namespace name such as team-a, or the beginning of one with a * at the end such as team-*"
 	reconciles := func(n int32) func(*PlatformOperatorConfig) {

@@ -105,6 +105,16 @@ type DeploymentTierSpec struct {
 	// network defines which traffic to and from the pods is allowed.
 	// +optional
 	Network *NetworkRules `json:"network,omitempty"`
+	// hostnames are the host names that WebApps of a namespace may have: a name such as shop.acme.com, or *. and
+	// a domain for all names below it, such as *.apps.acme.com. An empty list allows none. Left out, any
+	// is allowed.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	// +kubebuilder:validation:items:Pattern=`^([*][.])?[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?([.][a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$`
+	Hostnames *[]string `json:"hostnames,omitempty"`
 	// adminRules are what the administrator of a namespace may do. They replace the built-in rules as a whole.
 	// Rules that would let the administrator undo the guardrails are rejected: wildcards, the verbs bind,
 	// escalate and impersonate, and any write on namespaces, resourcequotas, limitranges and networkpolicies.

@@ -295,6 +295,15 @@ func (in *DeploymentTierSpec) DeepCopyInto(out *DeploymentTierSpec) {
 		*out = new(NetworkRules)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.Hostnames != nil {
+		in, out := &in.Hostnames, &out.Hostnames
+		*out = new([]string)
+		if **in != nil {
+			in, out := *in, *out
+			*out = make([]string, len(*in))
+			copy(*out, *in)
+		}
+	}
 	if in.AdminRules != nil {
 		in, out := &in.AdminRules, &out.AdminRules
 		*out = make([]AdminRule, len(*in))

@@ -1,0 +1,130 @@
+// Copyright 2026 The Acme Platform Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webapp
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	tenancyv1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
+	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/tenancy"
+)
+
+// claimIndex is the index of WebApps by the host name and path that they ask for.
+const claimIndex = "claim"
+
+// pathOf is the beginning of the paths that lead to a WebApp.
+func pathOf(a *v1alpha1.WebApp) string {
+	if a.Spec.Ingress == nil || a.Spec.Ingress.Path == "" {
+		return "/"
+	}
+	return a.Spec.Ingress.Path
+}
+
+// claimOf is the host name and path that a WebApp asks for. A slash at the end makes no difference to an ingress controller.
+func claimOf(a *v1alpha1.WebApp) string {
+	return a.Spec.WebAppHostname + "/" + strings.Trim(pathOf(a), "/")
+}
+
+// precedes reports whether a has the better right to what both ask for: one that has it keeps it, else the older one gets it,
+// and of two that were created in the same second the one whose UID sorts first. One that is being deleted asks for nothing.
+func precedes(a, b *v1alpha1.WebApp) bool {
+	if !a.DeletionTimestamp.IsZero() {
+		return false
+	}
+	holds := func(w *v1alpha1.WebApp) int {
+		if w.Status.Claim == claimOf(w) {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(holds(a), holds(b)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.UID, b.UID)) < 0
+}
+
+// refusal says why a host name cannot be had; the zero value says that it can.
+type refusal struct{ reason, message string }
+
+// judgeClaim judges whether a WebApp may have the host name and path that it asks for. The others ask for the same; who they
+// are is not said, for they may be in namespaces that nobody here may look into.
+func judgeClaim(a *v1alpha1.WebApp, tier tenancy.Tier, others []v1alpha1.WebApp) refusal {
+	if host := a.Spec.WebAppHostname; !tier.AllowsHostname(host) {
+		allowed := "none at all"
+		if len(tier.Hostnames) > 0 {
+			allowed = strings.Join(tier.Hostnames, ", ")
+		}
+		return refusal{ReasonHostnameNotAllowed, fmt.Sprintf(
+			"the tier %s of this namespace does not allow the host name %q; choose one of: %s", tier.Name, host, allowed)}
+	}
+	if slices.ContainsFunc(others, func(o v1alpha1.WebApp) bool { return o.UID != a.UID && precedes(&o, a) }) {
+		return refusal{ReasonHostnameTaken, fmt.Sprintf(
+			"the host name %q with the path %q belongs to another WebApp of the cluster, which had it first; choose another host name or path",
+			a.Spec.WebAppHostname, pathOf(a))}
+	}
+	return refusal{}
+}
+
+// admit finds out whether the WebApp may have its host name. Without it, the Ingress goes and all else stays as it is.
+func (r *run) admit(ctx context.Context) (engine.Outcome, error) {
+	tier, why, err := r.tier(ctx)
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	list := &v1alpha1.WebAppList{}
+	if err := r.Client.List(ctx, list, client.MatchingFields{claimIndex: claimOf(r.Obj)}, client.DisableReadYourWritesConsistency); err != nil {
+		return engine.Outcome{}, fmt.Errorf("listing who asks for the host name: %w", err)
+	}
+	if why.reason == "" {
+		why = judgeClaim(r.Obj, tier, list.Items)
+	}
+	if why.reason == "" {
+		r.Obj.Status.Claim, r.Obj.Status.URL = claimOf(r.Obj), urlOf(r.Obj)
+		return engine.Done().Saying(fmt.Sprintf("the host name %q is this object's", r.Obj.Spec.WebAppHostname)), nil
+	}
+	r.Obj.Status.Claim, r.Obj.Status.URL = "", ""
+	ingress, exists, err := own(ctx, r, r.key(), &networkingv1.Ingress{})
+	if err == nil && exists && ingress.DeletionTimestamp.IsZero() {
+		err = r.Discard(ctx, ingress, metav1.DeletePropagationBackground)
+	}
+	return engine.BlockFor(recheck, why.reason, why.message), err
+}
+
+// urlOf is where a WebApp is reached.
+func urlOf(a *v1alpha1.WebApp) string {
+	scheme := "http"
+	if a.Spec.Ingress != nil && a.Spec.Ingress.TLSSecretName != nil {
+		scheme = "https"
+	}
+	return scheme + "://" + a.Spec.WebAppHostname + pathOf(a)
+}
+
+// tier is that of the namespace, which only its AcmeNamespace decides. Without one, anything is allowed.
+func (r *run) tier(ctx context.Context) (tenancy.Tier, refusal, error) {
+	ns := &corev1.Namespace{}
+	err := r.Client.Get(ctx, client.ObjectKey{Name: r.Obj.Namespace}, ns)
+	owner := tenancy.OwnerName(ns)
+	if err != nil || owner == "" {
+		return tenancy.Tier{}, refusal{}, client.IgnoreNotFound(err)
+	}
+	n := &tenancyv1alpha1.AcmeNamespace{}
+	err = r.Client.Get(ctx, client.ObjectKey{Name: owner}, n)
+	if apierrors.IsNotFound(err) || err == nil && n.Spec.NamespaceName != r.Obj.Namespace {
+		return tenancy.Tier{}, refusal{}, nil
+	}
+	if err != nil {
+		return tenancy.Tier{}, refusal{}, fmt.Errorf("reading the AcmeNamespace of the namespace: %w", err)
+	}
+	tier, why, err := tenancy.ReadTier(ctx, r.Client, n.Spec.DeploymentTier)
+	return tier, refusal{why.Reason, why.Message}, err
+}

@@ -1,0 +1,96 @@
+// Copyright 2026 The Acme Platform Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webapp
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
+	"github.com/acme/platform-operator/internal/tenancy"
+)
+
+// asking is a WebApp that was created at a second and asks for app.acme.com.
+func asking(uid types.UID, second int64, with ...func(*v1alpha1.WebApp)) v1alpha1.WebApp {
+	a := app(common.TierDev)
+	a.UID, a.Namespace, a.CreationTimestamp = uid, "ns-"+string(uid), metav1.Unix(second, 0)
+	for _, w := range with {
+		w(a)
+	}
+	return *a
+}
+
+func holding(a *v1alpha1.WebApp) { a.Status.Claim = claimOf(a) }
+func leaving(a *v1alpha1.WebApp) { a.DeletionTimestamp = new(metav1.NewTime(time.Unix(9, 0))) }
+func stale(a *v1alpha1.WebApp)   { a.Status.Claim = "other.acme.com/" }
+
+func TestJudgeClaim(t *testing.T) {
+	for _, tc := range []struct {
+		reason string
+		me     v1alpha1.WebApp
+		others []v1alpha1.WebApp
+		taken  bool
+	}{
+		{"nobody else asks", asking("b", 2), nil, false},
+		{"it is in the list itself", asking("b", 2), []v1alpha1.WebApp{asking("b", 2)}, false},
+		{"an older one asks", asking("b", 2), []v1alpha1.WebApp{asking("a", 1)}, true},
+		{"a younger one asks", asking("b", 2), []v1alpha1.WebApp{asking("c", 3)}, false},
+		{"one of the same second, whose UID sorts first", asking("b", 2), []v1alpha1.WebApp{asking("a", 2)}, true},
+		{"one of the same second, whose UID sorts last", asking("b", 2), []v1alpha1.WebApp{asking("c", 2)}, false},
+		{"an older one that is being deleted", asking("b", 2), []v1alpha1.WebApp{asking("a", 1, leaving)}, false},
+		{"an older one that asks only now", asking("b", 2, holding), []v1alpha1.WebApp{asking("a", 1)}, false},
+		{"an older one that had another", asking("b", 2, holding), []v1alpha1.WebApp{asking("a", 1, stale)}, false},
+		{"a younger one that has it", asking("b", 2), []v1alpha1.WebApp{asking("c", 3, holding)}, true},
+		{"both took it at once, and this is younger", asking("b", 2, holding), []v1alpha1.WebApp{asking("a", 1, holding)}, true},
+		{"both took it at once, and this is older", asking("b", 2, holding), []v1alpha1.WebApp{asking("c", 3, holding)}, false},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			got := judgeClaim(&tc.me, tenancy.Tier{}, tc.others)
+			if (got.reason == ReasonHostnameTaken) != tc.taken {
+				t.Errorf("got %+v, want taken %v", got, tc.taken)
+			}
+			if strings.Contains(got.message, "ns-a") || strings.Contains(got.message, "ns-c") {
+				t.Errorf("it says who has it: %s", got.message)
+			}
+		})
+	}
+}
+
+func TestTheTierDecidesWhichHostNames(t *testing.T) {
+	for _, tc := range []struct {
+		patterns []string
+		host     string
+		allowed  bool
+	}{
+		{nil, "app.acme.com", true},
+		{[]string{}, "app.acme.com", false},
+		{[]string{"app.acme.com"}, "app.acme.com", true},
+		{[]string{"*.acme.com"}, "app.acme.com", true},
+		{[]string{"*.acme.com"}, "a.b.acme.com", true},
+		{[]string{"*.acme.com"}, "acme.com", false},
+		{[]string{"*.acme.com"}, "app.evilacme.com", false},
+		{[]string{"*.apps.acme.com", "shop.com"}, "app.acme.com", false},
+		{[]string{"acme.com"}, "app.acme.com", false},
+	} {
+		a := asking("a", 1, func(a *v1alpha1.WebApp) { a.Spec.WebAppHostname = tc.host })
+		got := judgeClaim(&a, tenancy.Tier{Hostnames: tc.patterns}, nil)
+		if (got.reason == "") != tc.allowed || !tc.allowed && got.reason != ReasonHostnameNotAllowed {
+			t.Errorf("%q for %s: got %+v", tc.patterns, tc.host, got)
+		}
+	}
+}
+
+func TestClaimsAreOfHostAndPath(t *testing.T) {
+	claim := func(path string) string {
+		return claimOf(app(common.TierDev, func(s *v1alpha1.WebAppSpec) { s.Ingress = &v1alpha1.Ingress{Path: path} }))
+	}
+	if claim("") != "app.acme.com/" || claim("/") != claimOf(app(common.TierDev)) || claim("/a/") != claim("/a") || claim("/a") == claim("/b") {
+		t.Error("equal paths have different claims, or different ones equal claims")
+	}
+}

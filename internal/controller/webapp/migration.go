@@ -1,0 +1,210 @@
+// Copyright 2026 The Acme Platform Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webapp
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
+	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/names"
+)
+
+const (
+	// LabelMigration is on the pods of migrations, which are no endpoints of the application.
+	LabelMigration = "workloads.apps.acme.com/migration"
+
+	migrationSuffix    = "migrate-"
+	migrationContainer = "migrate"
+)
+
+// migrationName is the name of the Job that has to succeed before the present version is rolled out; empty when none has to.
+// It follows from what the Job runs, so that it runs once for each.
+func migrationName(app *v1alpha1.WebApp) string {
+	m := app.Spec.Migration
+	if m == nil {
+		return ""
+	}
+	text, _ := json.Marshal([]any{app.Spec.WebAppImage, m.Command, m.Args}) // strings can be encoded
+	sum := sha256.Sum256(text)
+	return names.Job(app.Name, migrationSuffix+hex.EncodeToString(sum[:])[:hashLength])
+}
+
+// migrationJob runs the image of the application, with its environment, files, account and volumes. A pod that fails is not
+// tried again, for nobody knows how far it came; one that a node's drain ends is.
+func (in input) migrationJob() (*batchv1.Job, error) {
+	template, err := in.template()
+	if err != nil {
+		return nil, err
+	}
+	labels := map[string]string{LabelMigration: in.name()}
+	pod := &corev1.PodTemplateSpec{}
+	text, err := json.Marshal(template)
+	if err == nil {
+		err = json.Unmarshal(text, pod)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("converting the pods' template: %w", err)
+	}
+	app := pod.Spec.Containers[0]
+	app.Name, app.Command, app.Args = migrationContainer, in.app.Spec.Migration.Command, in.app.Spec.Migration.Args
+	app.Ports, app.ReadinessProbe, app.LivenessProbe, app.StartupProbe, app.Lifecycle = nil, nil, nil, nil, nil
+	app.TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
+	pod.Labels, pod.Spec.Containers, pod.Spec.InitContainers = labels, []corev1.Container{app}, nil
+	pod.Spec.TopologySpreadConstraints, pod.Spec.RestartPolicy = nil, corev1.RestartPolicyNever
+	return &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Namespace: in.app.Namespace, Name: migrationName(in.app), Labels: labels},
+		Spec: batchv1.JobSpec{
+			BackoffLimit: new(int32(0)), Template: *pod,
+			PodReplacementPolicy: new(batchv1.Failed),
+			PodFailurePolicy: &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
+				Action: batchv1.PodFailurePolicyActionIgnore, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{
+					Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
+				}},
+			}}},
+		},
+	}, nil
+}
+
+// isMigration tells a migration's Job from a copy of it, by its name.
+func isMigration(app *v1alpha1.WebApp, name string) bool {
+	hash := name[max(len(name)-hashLength, 0):]
+	return len(hash) == hashLength && strings.Trim(hash, "0123456789abcdef") == "" && name == names.Job(app.Name, migrationSuffix+hash)
+}
+
+// migrations are the Jobs that a WebApp has, and what has to happen next.
+type migrations struct {
+	current *batchv1.Job // that of the present version
+	running *batchv1.Job // one of an earlier version that has not ended
+	ended   []*batchv1.Job
+}
+
+// sortOut sorts Jobs by what is to be done about them.
+func sortOut(jobs []*batchv1.Job, current string) (m migrations) {
+	for _, j := range jobs {
+		switch {
+		case j.Name == current:
+			m.current = j
+		case j.DeletionTimestamp.IsZero() && endOf(j) == "":
+			m.running = j
+		default:
+			m.ended = append(m.ended, j)
+		}
+	}
+	return m
+}
+
+// endOf is how a Job has ended: Complete, Failed, or empty while it has not.
+func endOf(j *batchv1.Job) batchv1.JobConditionType {
+	for _, c := range j.Status.Conditions {
+		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
+			return c.Type
+		}
+	}
+	return ""
+}
+
+// holds reports whether no pod of the present version may start yet.
+func (m migrations) holds(app *v1alpha1.WebApp) bool {
+	current := migrationName(app)
+	return m.running != nil || current != "" && app.Status.Migrated != current
+}
+
+// findMigrations lists the Jobs of the WebApp.
+func (r *run) findMigrations(ctx context.Context) (migrations, error) {
+	var jobs []*batchv1.Job
+	err := r.EachOwned(ctx, func(o client.Object) error {
+		if j, isJob := o.(*batchv1.Job); isJob {
+			jobs = append(jobs, j)
+		}
+		return nil
+	})
+	return sortOut(jobs, migrationName(r.Obj)), err
+}
+
+// migrate runs the migration of the present version, once, after those of earlier versions have ended.
+func (r *run) migrate(ctx context.Context) (engine.Outcome, error) {
+	m, current := r.migrations, migrationName(r.Obj)
+	if m.running != nil {
+		return r.watchMigration(ctx, m.running, "the migration of an earlier version has not ended: ")
+	}
+	for _, j := range m.ended {
+		if err := r.Discard(ctx, j, metav1.DeletePropagationBackground); err != nil {
+			return engine.Outcome{}, err
+		}
+	}
+	switch {
+	case current == "":
+		r.Obj.Status.Migrated = ""
+		return engine.Done().Saying("no migration is asked for"), nil
+	case r.Obj.Status.Migrated == current:
+		return engine.Done().Saying("the migration of the present version has succeeded"), nil
+	case m.current == nil:
+		return r.startMigration(ctx)
+	}
+	switch endOf(m.current) {
+	case batchv1.JobComplete:
+		r.Obj.Status.Migrated = current
+		return engine.Wait(0, ReasonMigrating, "the migration has succeeded; the present version is rolled out").Due(r.Clock.Now()), nil
+	case batchv1.JobFailed:
+		_, said, err := r.podOf(ctx, m.current)
+		return engine.Block(ReasonMigrationFailed, "the migration to "+r.Obj.Spec.WebAppImage+" has failed, and the version of before "+
+			"continues to serve"+said+". It is tried again when spec.webAppImage or spec.migration changes"), err
+	default:
+		return r.watchMigration(ctx, m.current, "")
+	}
+}
+
+// startMigration makes the Job.
+func (r *run) startMigration(ctx context.Context) (engine.Outcome, error) {
+	job, err := input{app: r.Obj}.migrationJob()
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	_, out, err := r.CreateOnce(ctx, job)
+	if err != nil || !out.GoesOn() {
+		return out, err
+	}
+	return engine.Wait(lookAgain, ReasonMigrating, "the migration to "+r.Obj.Spec.WebAppImage+" runs"), nil
+}
+
+// watchMigration reports a migration that has not ended.
+func (r *run) watchMigration(ctx context.Context, j *batchv1.Job, before string) (engine.Outcome, error) {
+	wrong, _, err := r.podOf(ctx, j)
+	if wrong.rank > 0 {
+		return engine.Wait(lookAgain, wrong.reason, before+wrong.message), err
+	}
+	return engine.Wait(lookAgain, ReasonMigrating, before+"the Job "+j.Name+" runs; the version of before continues to serve"), err
+}
+
+// podOf reads the pods of a migration: what is wrong with one that has not ended, and the last words of one that has failed.
+func (r *run) podOf(ctx context.Context, j *batchv1.Job) (wrong finding, said string, err error) {
+	pods := &corev1.PodList{}
+	err = r.Live.List(ctx, pods, client.InNamespace(j.Namespace), client.MatchingLabels{batchv1.JobNameLabel: j.Name}, client.Limit(maxPods))
+	if err != nil {
+		return finding{}, "", fmt.Errorf("listing the pods of the migration: %w", err)
+	}
+	for i := range pods.Items {
+		p := &pods.Items[i]
+		if f := diagnosePod(p); f.rank > wrong.rank && p.Status.Phase != corev1.PodFailed {
+			wrong = f
+		}
+		for _, s := range p.Status.ContainerStatuses {
+			if t := s.State.Terminated; t != nil && t.ExitCode != 0 {
+				said = strings.Replace(lastEnd(s.State), ", last with", ". It has ended with", 1)
+			}
+		}
+	}
+	return wrong, said, nil
+}

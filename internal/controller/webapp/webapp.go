@@ -1,0 +1,289 @@
+// Copyright 2026 The Acme Platform Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package webapp reconciles WebApps: web applications, each from one manifest.
+//
+// It makes a Deployment, a Service and an Ingress, and what belongs to them: a ServiceAccount without a token, a ConfigMap
+// with the application's files, a PodDisruptionBudget, a HorizontalPodAutoscaler and a NetworkPolicy. All of them are owned
+// by owner references, repaired, and deleted once they are not wanted any more; they go with the WebApp, so that it needs
+// no finalizer.
+//
+// It never touches claims, Secrets, or anything of another namespace, and never takes a field from somebody else that the
+// spec does not ask for: replicas under an autoscaler, or resources that were set by hand.
+package webapp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	tenancyv1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
+	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/names"
+)
+
+// Name is the kind in lower case.
+const Name = "webapp"
+
+// The conditions of a WebApp, in the order of its steps.
+const (
+	// Admitted: the host name and path are this object's, and its namespace may have them.
+	Admitted = "Admitted"
+	// Composed: every child that was asked for exists as it is wanted.
+	Composed = "Composed"
+	// Migrated: the migration of the present version has succeeded, or none is asked for.
+	Migrated = "Migrated"
+	// Deployed: all pods run the present version and serve.
+	Deployed = "Deployed"
+	// Autoscaled: the autoscaler works, or none was asked for.
+	Autoscaled = "Autoscaled"
+	// Exposed: the application is reached from outside.
+	Exposed = "Exposed"
+)
+
+// The reasons of conditions, beside those of the engine.
+const (
+	ReasonHostnameTaken       = "HostnameTaken"
+	ReasonHostnameNotAllowed  = "HostnameNotAllowed"
+	ReasonTierInvalid         = "TierInvalid"
+	ReasonRollingOut          = "RollingOut"
+	ReasonImagePullFailed     = "ImagePullFailed"
+	ReasonCrashLoop           = "CrashLoop"
+	ReasonConfigMissing       = "ConfigMissing"
+	ReasonPodsRefused         = "PodsRefused"
+	ReasonUnschedulable       = "Unschedulable"
+	ReasonNotServing          = "NotServing"
+	ReasonScaledToZero        = "ScaledToZero"
+	ReasonPaused              = "DeploymentPaused"
+	ReasonMigrating           = "Migrating"
+	ReasonMigrationFailed     = "MigrationFailed"
+	ReasonAutoscalerInactive  = "AutoscalerInactive"
+	ReasonAutoscalerPending   = "AutoscalerPending"
+	ReasonIngressClassMissing = "IngressClassMissing"
+	ReasonNoAddress           = "NoAddress"
+)
+
+// Options is what the kind needs beside the cluster.
+type Options struct {
+	// IngressControllers select the namespaces whose pods reach the web port of every WebApp.
+	IngressControllers []metav1.LabelSelector
+	// MaxConcurrentReconciles is how many objects are worked on at once.
+	MaxConcurrentReconciles int
+	// RetryMax is the longest time between two tries after errors.
+	RetryMax time.Duration
+	// Clock is the time; nil is the real one.
+	Clock clock.PassiveClock
+}
+
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=create;delete;get;list;patch;watch
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list
+// +kubebuilder:rbac:groups="",resources=serviceaccounts,verbs=create;delete;get;list;patch;watch
+// +kubebuilder:rbac:groups="",resources=services,verbs=create;delete;get;list;patch;watch
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=create;delete;get;list;patch;watch
+// +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=create;delete;get;list;patch;watch
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=create;delete;get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=ingressclasses,verbs=get;list;watch
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses,verbs=create;delete;get;list;patch;watch
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=create;delete;get;list;patch;watch
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=create;delete;get;list;patch;watch
+// +kubebuilder:rbac:groups=tenancy.acme.com,resources=acmenamespaces,verbs=get;list;watch
+// +kubebuilder:rbac:groups=tenancy.acme.com,resources=deploymenttiers,verbs=get;list;watch
+// +kubebuilder:rbac:groups=workloads.apps.acme.com,resources=webapps,verbs=get;list;patch;watch
+// +kubebuilder:rbac:groups=workloads.apps.acme.com,resources=webapps/finalizers,verbs=update
+// +kubebuilder:rbac:groups=workloads.apps.acme.com,resources=webapps/status,verbs=patch
+
+// owns are the types of the children.
+var owns = []client.Object{
+	&networkingv1.NetworkPolicy{}, &corev1.ServiceAccount{}, &corev1.ConfigMap{}, &policyv1.PodDisruptionBudget{}, &corev1.Service{},
+	&appsv1.Deployment{}, &autoscalingv2.HorizontalPodAutoscaler{}, &networkingv1.Ingress{},
+}
+
+// Holds are all children: each is compared with what is wanted.
+var Holds = func() (all []engine.Held) {
+	for _, o := range owns {
+		all = append(all, engine.Held{Of: o})
+	}
+	return append(all, engine.Held{Of: &batchv1.Job{}})
+}()
+
+// Reads are what it reads besides.
+var Reads = []client.Object{
+	&corev1.Namespace{}, &networkingv1.IngressClass{}, &tenancyv1alpha1.AcmeNamespace{}, &tenancyv1alpha1.DeploymentTier{},
+}
+
+// Register adds the kind to the manager.
+func Register(mgr ctrl.Manager, o Options) error {
+	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &v1alpha1.WebApp{}, claimIndex,
+		func(o client.Object) []string { return []string{claimOf(o.(*v1alpha1.WebApp))} }); err != nil {
+		return fmt.Errorf("indexing WebApps by host name and path: %w", err)
+	}
+	return engine.Register(mgr, &v1alpha1.WebApp{}, engine.Config[*v1alpha1.WebApp]{
+		Name:   Name,
+		Owns:   owns,
+		Keeps:  []client.Object{&batchv1.Job{}}, // made once; migrations.go deletes them
+		Proves: proves,
+		References: []engine.Reference[*v1alpha1.WebApp]{
+			{To: &v1alpha1.WebApp{}, Keys: claimKeys, As: func(o client.Object) []client.ObjectKey { return claimKeys(o.(*v1alpha1.WebApp)) }},
+			{To: &networkingv1.IngressClass{}, Keys: classKeys},
+			{To: &tenancyv1alpha1.DeploymentTier{}, Keys: tierKeys},
+			{To: &tenancyv1alpha1.AcmeNamespace{}, Keys: placeKeys, As: func(o client.Object) []client.ObjectKey {
+				return []client.ObjectKey{{Name: o.(*tenancyv1alpha1.AcmeNamespace).Spec.NamespaceName}}
+			}},
+		},
+		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
+		RetryMax:                o.RetryMax,
+		Clock:                   o.Clock,
+	}, kind{o})
+}
+
+// proves tells a child from a copy of it by its name.
+func proves(app *v1alpha1.WebApp, child client.Object) bool {
+	name := child.GetName()
+	if _, isJob := child.(*batchv1.Job); isJob {
+		return isMigration(app, name)
+	}
+	if _, isConfig := child.(*corev1.ConfigMap); isConfig {
+		hash := name[max(len(name)-hashLength, 0):]
+		return len(hash) == hashLength && strings.Trim(hash, "0123456789abcdef") == "" && name == names.Job(app.Name, configSuffix+hash)
+	}
+	if _, isPolicy := child.(*networkingv1.NetworkPolicy); isPolicy {
+		return name == policyName(app)
+	}
+	return name == nameOf(app)
+}
+
+func claimKeys(a *v1alpha1.WebApp) []client.ObjectKey { return []client.ObjectKey{{Name: claimOf(a)}} }
+
+func placeKeys(a *v1alpha1.WebApp) []client.ObjectKey { return []client.ObjectKey{{Name: a.Namespace}} }
+
+func classKeys(a *v1alpha1.WebApp) []client.ObjectKey {
+	if a.Spec.Ingress == nil || a.Spec.Ingress.ClassName == nil {
+		return nil
+	}
+	return []client.ObjectKey{{Name: *a.Spec.Ingress.ClassName}}
+}
+
+// tierKeys are all tiers: which one counts is up to the namespace.
+func tierKeys(*v1alpha1.WebApp) (keys []client.ObjectKey) {
+	for _, tier := range []common.TierName{common.TierDev, common.TierStg, common.TierProd} {
+		keys = append(keys, client.ObjectKey{Name: string(tier)})
+	}
+	return keys
+}
+
+type kind struct{ Options }
+
+// Steps is the whole life of a WebApp.
+func (k kind) Steps(s engine.Scope[*v1alpha1.WebApp]) []engine.Step {
+	r := &run{Scope: s, kind: k}
+	return []engine.Step{
+		{Condition: Admitted, Run: r.admit},
+		{Condition: Composed, Run: r.compose},
+		{Condition: Migrated, Run: r.migrate},
+		{Condition: Deployed, Run: r.checkPods},
+		{Condition: Autoscaled, Run: r.checkAutoscaler},
+		{Condition: Exposed, Run: r.checkIngress},
+	}
+}
+
+// run is one run of one object.
+type run struct {
+	engine.Scope[*v1alpha1.WebApp]
+	kind
+
+	migrations migrations
+}
+
+func (r *run) key() client.ObjectKey {
+	return client.ObjectKey{Namespace: r.Obj.Namespace, Name: nameOf(r.Obj)}
+}
+
+// own reads a child; false when there is none, or one that belongs to somebody else.
+func own[O client.Object](ctx context.Context, r *run, key client.ObjectKey, o O) (O, bool, error) {
+	err := r.Client.Get(ctx, key, o)
+	if err == nil {
+		o, err = engine.Whole(ctx, r.Live, o)
+	}
+	if err != nil {
+		if apierrors.IsNotFound(err) {
+			return o, false, nil
+		}
+		return o, false, fmt.Errorf("reading %T %s: %w", o, key.Name, err)
+	}
+	return o, r.Owned(o), nil
+}
+
+// look reads what the children follow from beside the spec.
+func (r *run) look(ctx context.Context) (in input, err error) {
+	if r.migrations, err = r.findMigrations(ctx); err != nil {
+		return in, err
+	}
+	in = input{app: r.Obj, controllers: r.IngressControllers, hold: r.migrations.holds(r.Obj)}
+	if in.deployment, err = r.findDeployment(ctx); err != nil {
+		return in, err
+	}
+	service, exists, err := own(ctx, r, r.key(), &corev1.Service{})
+	if err != nil {
+		return in, err
+	}
+	in.clash = exists && in.clashes(service)
+	in.serving, err = r.findServingFiles(ctx)
+	return in, err
+}
+
+// findDeployment reads the Deployment, and what of it is the operator's.
+func (r *run) findDeployment(ctx context.Context) (*held, error) {
+	live, exists, err := own(ctx, r, r.key(), &appsv1.Deployment{})
+	if err != nil || !exists {
+		return nil, err
+	}
+	ours, err := appsv1ac.ExtractDeployment(live, names.FieldManager(Name))
+	if err != nil {
+		return nil, fmt.Errorf("reading what of the Deployment is the operator's: %w", err)
+	}
+	return &held{ours: ours, live: live}, nil
+}
+
+// findServingFiles reads the ConfigMap of the pods that serve, where it is not that of the present version.
+func (r *run) findServingFiles(ctx context.Context) (*corev1.ConfigMap, error) {
+	name := r.Obj.Status.ConfigMap
+	if name == "" || name == configName(r.Obj) {
+		return nil, nil
+	}
+	serving, exists, err := own(ctx, r, client.ObjectKey{Namespace: r.Obj.Namespace, Name: name}, &corev1.ConfigMap{})
+	if err != nil || !exists || !serving.DeletionTimestamp.IsZero() {
+		return nil, err
+	}
+	return serving, nil
+}
+
+// compose makes the children.
+func (r *run) compose(ctx context.Context) (engine.Outcome, error) {
+	in, err := r.look(ctx)
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	out, err := r.Compose(func() ([]engine.Child, error) { return desired(in) })(ctx)
+	if err == nil && out.GoesOn() && (in.deployment != nil || !in.hold) {
+		r.Obj.Status.Created = true
+	}
+	return out, err
+}

@@ -1,0 +1,188 @@
+// Copyright 2026 The Acme Platform Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package guarantees
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
+
+	"github.com/acme/platform-operator/api/workloads/v1alpha1"
+	"github.com/acme/platform-operator/internal/engine"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
+)
+
+var _ = fixture("WebApp", webApps{})
+
+// webApps is the fixture of WebApp. Nothing here runs pods or serves Ingresses: a stand-in reports that they do.
+type webApps struct{ Ordinary }
+
+func webApp(o engine.Object) *v1alpha1.WebApp { return o.(*v1alpha1.WebApp) }
+
+func webAppNamed(unique string) *v1alpha1.WebApp {
+	return &v1alpha1.WebApp{ObjectMeta: metav1.ObjectMeta{Name: unique, Namespace: unique}}
+}
+
+// Configuration implements Fixture.
+func (webApps) Configuration() string { return "webApp: {retryMax: 1s}\n" }
+
+// LeavesOut implements Fixture.
+func (webApps) LeavesOut() map[string]string {
+	return map[string]string{
+		"G4 deletion":           "it has no finalizer: its deletion is one request, of the user's, and its children go by their owner references",
+		"G6 lingering children": "it has no finalizer: it goes at once, and its children follow by their owner references",
+		"G7 finalizer":          "it has none: its deletion needs no operator",
+	}
+}
+
+// Start implements Fixture.
+func (webApps) Start() {
+	ctx, stop := context.WithCancel(context.Background())
+	DeferCleanup(stop)
+	go func() {
+		for ctx.Err() == nil {
+			serveAll(ctx)
+			time.Sleep(100 * time.Millisecond)
+		}
+	}()
+}
+
+// serveAll reports that the pods of all WebApps run and their Ingresses have addresses. What cannot be written now is written
+// the next time.
+func serveAll(ctx context.Context) {
+	ofWebApp := func(o metav1.Object) bool {
+		owner := metav1.GetControllerOf(o)
+		return owner != nil && owner.Kind == "WebApp"
+	}
+	deployments := &appsv1.DeploymentList{}
+	if Admin.List(ctx, deployments) == nil {
+		for i := range deployments.Items {
+			d := &deployments.Items[i]
+			n := *d.Spec.Replicas
+			want := appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: n, UpdatedReplicas: n, ReadyReplicas: n, AvailableReplicas: n}
+			if ofWebApp(d) && fmt.Sprint(d.Status) != fmt.Sprint(want) {
+				d.Status = want
+				_ = Admin.Status().Update(ctx, d)
+			}
+		}
+	}
+	ingresses := &networkingv1.IngressList{}
+	if Admin.List(ctx, ingresses) == nil {
+		for i := range ingresses.Items {
+			ingress := &ingresses.Items[i]
+			if ofWebApp(ingress) && len(ingress.Status.LoadBalancer.Ingress) == 0 {
+				ingress.Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{IP: "192.0.2.1"}}
+				_ = Admin.Status().Update(ctx, ingress)
+			}
+		}
+	}
+}
+
+// Name implements Fixture.
+func (webApps) Name(sample engine.Object, unique string) {
+	s := &webApp(sample).Spec
+	s.WebAppHostname = unique + ".acme.com"
+	s.Config = map[string]v1alpha1.FileContent{"app.ini": "log=info"}
+	s.Env = []corev1.EnvVar{{Name: "B", Value: "2"}, {Name: "A"}}
+}
+
+// Change implements Fixture.
+func (webApps) Change(o engine.Object, _ string) {
+	webApp(o).Spec.WebAppImage = "registry.acme.com/app/app:v2"
+}
+
+// Action implements Fixture.
+func (webApps) Action(unique string) string {
+	return "PATCH namespaces/" + unique + "/deployments/" + unique
+}
+
+// Transitions implements Fixture.
+func (webApps) Transitions() map[string]func(engine.Object) {
+	return map[string]func(engine.Object){
+		"asking for no isolation, an account of its own and one pod": func(o engine.Object) {
+			s := &webApp(o).Spec
+			s.Isolation, s.ServiceAccountName, s.WebAppReplicas, s.Config = v1alpha1.IsolationNone, new("robot"), new(int32(1)), nil
+		},
+	}
+}
+
+// Invalidate implements Fixture.
+func (webApps) Invalidate(o *unstructured.Unstructured) {
+	for path, value := range map[string]any{"deploymentTier": "qa", "webAppImage": "a b", "webAppHostname": "*", "port": int64(0)} {
+		Expect(unstructured.SetNestedField(o.Object, value, "spec", path)).To(Succeed())
+	}
+}
+
+// Tamper implements Fixture.
+func (webApps) Tamper(child *unstructured.Unstructured) []string {
+	return map[string][]string{
+		"ConfigMap":           {`{"metadata":{"annotations":{"platform.acme.com/owner":"x"}}}`},
+		"Deployment":          {`{"spec":{"template":{"spec":{"serviceAccountName":"admin","serviceAccount":"admin"}}}}`, `{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}`},
+		"Ingress":             {`{"spec":{"rules":[{"host":"mallory.example.com"}]}}`},
+		"NetworkPolicy":       {`{"spec":{"ingress":[{}]}}`, `{"spec":{"podSelector":{"matchLabels":{"app":"none"}}}}`},
+		"PodDisruptionBudget": {`{"spec":{"maxUnavailable":"100%"}}`},
+		"Service":             {`{"spec":{"selector":{"app":"none"}}}`, `{"spec":{"ports":[{"name":"http","port":81}]}}`},
+		"ServiceAccount":      {`{"automountServiceAccountToken":true}`},
+	}[child.GetKind()]
+}
+
+// Foreign implements Fixture: what kubectl rollout restart does. The sample says how many replicas there are; what is left to
+// others when it does not is for the kind's own suite.
+func (webApps) Foreign(other *unstructured.Unstructured) []string {
+	if other.GetKind() != "Deployment" {
+		return nil
+	}
+	return []string{
+		`{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"2026-01-01T00:00:00Z"}}}}}`,
+	}
+}
+
+// Breakages implements Fixture.
+func (webApps) Breakages() []Breakage {
+	service := func(unique string) *corev1.Service {
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: unique, Name: unique}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}}}
+	}
+	const class = "g12-class"
+	return []Breakage{
+		{
+			Name: "that a Service of its name is somebody else's", Unborn: true,
+			Break: func(unique string) {
+				ns := Create(namespaceNamed(unique))
+				discardLater(ns)
+				Create(service(unique))
+			},
+			Mend: func(unique string) {
+				Remove(service(unique))
+				Annotate(webAppNamed(unique), "others.example.com/poke", "mended")
+			},
+			Reason: engine.ReasonNameTaken, Status: status.FailedStatus,
+		},
+		{
+			Name:  "that there is no such IngressClass",
+			Break: func(unique string) { Patch(webAppNamed(unique), `{"spec":{"ingress":{"className":"`+class+`"}}}`) },
+			Mend: func(string) {
+				discardLater(Create(&networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Spec: networkingv1.IngressClassSpec{Controller: "acme.com/test"}}))
+			},
+			Reason: "IngressClassMissing", Status: status.FailedStatus,
+		},
+		{
+			Name: "that the operator may not do what it has to",
+			Break: func(unique string) {
+				takeAway("create", service(unique))
+				Remove(service(unique))
+			},
+			Mend:   func(string) { giveBackRole() },
+			Reason: "Forbidden", Status: status.InProgressStatus,
+		},
+	}
+}
