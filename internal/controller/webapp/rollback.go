@@ -100,7 +100,7 @@ func (r *run) migrateNothing(ctx context.Context) (engine.Outcome, error) {
 // judgeLate reports why not all pods are available, and rolls back when that has taken too long.
 func (r *run) judgeLate(ctx context.Context, f finding, due time.Time) (engine.Outcome, error) {
 	now := r.Clock.Now()
-	if !rollsBack(r.Obj, r.course, due, now) {
+	if !rollsBack(r.Obj, due, now) {
 		return judgeLacking(r.Obj, r.course, f, due, now), nil
 	}
 	to := r.Obj.Status.ServingRevision

@@ -63,11 +63,11 @@ func track(app *v1alpha1.WebApp, p progress, now time.Time) (due time.Time) {
 // isLate reports whether a deadline has passed. The zero time is none.
 func isLate(due, now time.Time) bool { return !due.IsZero() && !now.Before(due) }
 
-// rollsBack reports whether the present revision is late and has to be replaced by the one that has served last. Only a
-// revision that the spec asks for is, so that one rollback is never followed by another, and nothing goes to and fro.
-func rollsBack(app *v1alpha1.WebApp, c course, due, now time.Time) bool {
+// rollsBack reports whether the present revision is late and has to be replaced by the one that has served last. That one is
+// itself never replaced, so that one rollback is not followed by another, and nothing goes to and fro.
+func rollsBack(app *v1alpha1.WebApp, due, now time.Time) bool {
 	status := &app.Status
-	return isLate(due, now) && app.Spec.AutoRollback && app.Spec.RollbackTo == nil && c.why == bySpec &&
+	return isLate(due, now) && app.Spec.AutoRollback && app.Spec.RollbackTo == nil &&
 		status.ServingRevision != 0 && status.ServingRevision != status.Revision
 }
 

@@ -187,7 +187,7 @@ func (w *world) run(lost bool) error {
 	w.deployed = c.hash
 	p := progress{complete: !w.sick[w.deployed] && !w.paused, paused: w.paused}
 	due := track(a, p, w.now)
-	back := !p.complete && rollsBack(a, c, due, w.now)
+	back := !p.complete && rollsBack(a, due, w.now)
 	if back {
 		rollBack(a, "why", w.now)
 	}
