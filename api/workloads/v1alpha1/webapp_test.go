@@ -148,8 +148,8 @@ func TestRefused(t *testing.T) {
 		{"a revision that is no number", "rollbackTo: v1", "spec.rollbackTo", "must be of type integer"},
 		{"a deadline that is too short", "rolloutDeadline: 9s", "spec.rolloutDeadline", "must be from 10s to 24h"},
 		{"a deadline that is too long", "rolloutDeadline: 25h", "spec.rolloutDeadline", "must be from 10s to 24h"},
-		{"a deadline below 0", "rolloutDeadline: -10s", "spec.rolloutDeadline", "should match"},
-		{"a deadline without a unit", "rolloutDeadline: '10'", "spec.rolloutDeadline", "should match"},
+		{"a deadline below 0", "rolloutDeadline: -10s", "spec.rolloutDeadline", "must be from 10s to 24h && should match"},
+		{"a deadline without a unit", "rolloutDeadline: '10'", "spec.rolloutDeadline", "should match && type conversion error"},
 		{"an isolation that there is not", "isolation: Egress", "spec.isolation", "supported values"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
