@@ -22,7 +22,7 @@ var systemPriorityClasses = []string{"system-cluster-critical", "system-node-cri
 // The operator's own kinds are counted as offers says.
 var objectBounds = map[corev1.ResourceName]int64{
 	"count/configmaps":                             50,
-	"count/controllerrevisions.apps":               150,
+	"count/controllerrevisions.apps":               350, // ten of each WebApp, StatefulSet and DaemonSet
 	"count/cronjobs.batch":                         20,
 	"count/daemonsets.apps":                        5,
 	"count/deployments.apps":                       20,

@@ -275,6 +275,9 @@ var bodies = map[string]func(size int) map[string]any{
 	"secrets": func(size int) map[string]any {
 		return map[string]any{"stringData": map[string]any{"a": strings.Repeat("x", size)}}
 	},
+	"controllerrevisions.apps": func(size int) map[string]any {
+		return map[string]any{"revision": int64(1), "data": map[string]any{"a": strings.Repeat("x", size)}}
+	},
 	"deployments.apps":  paused,
 	"statefulsets.apps": scaled,
 	"daemonsets.apps":   workload,

@@ -15,6 +15,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
 
 	"github.com/acme/platform-operator/api/workloads/v1alpha1"
@@ -98,7 +99,8 @@ func (webApps) Name(sample engine.Object, unique string) {
 
 // Change implements Fixture.
 func (webApps) Change(o engine.Object, _ string) {
-	webApp(o).Spec.WebAppImage = "registry.acme.com/app/app:v2"
+	most := intstr.FromInt32(2)
+	webApp(o).Spec.Strategy = &v1alpha1.Strategy{MaxSurge: &most} // a new image is a new revision: two writes
 }
 
 // Action implements Fixture.
@@ -116,9 +118,26 @@ func (webApps) Transitions() map[string]func(engine.Object) {
 	}
 }
 
+// Happenings implements Fixture.
+func (webApps) Happenings() []Happening {
+	return []Happening{{
+		Name: "a new version",
+		Do: func(unique string) {
+			Patch(webAppNamed(unique), `{"spec":{"webAppImage":"registry.acme.com/app/app:v2"}}`)
+		},
+		Done: func(unique string) error {
+			a := webAppNamed(unique)
+			if err := Reload(a); err != nil || a.Status.ServingRevision == 2 {
+				return err
+			}
+			return fmt.Errorf("revision %d serves", a.Status.ServingRevision)
+		},
+	}}
+}
+
 // Invalidate implements Fixture.
 func (webApps) Invalidate(o *unstructured.Unstructured) {
-	for path, value := range map[string]any{"deploymentTier": "qa", "webAppImage": "a b", "webAppHostname": "*", "port": int64(0)} {
+	for path, value := range map[string]any{"deploymentTier": "qa", "webAppImage": "a b", "webAppHostname": "*", "port": int64(0), "rollbackTo": int64(0)} {
 		Expect(unstructured.SetNestedField(o.Object, value, "spec", path)).To(Succeed())
 	}
 }
@@ -126,6 +145,7 @@ func (webApps) Invalidate(o *unstructured.Unstructured) {
 // Tamper implements Fixture.
 func (webApps) Tamper(child *unstructured.Unstructured) []string {
 	return map[string][]string{
+		"ControllerRevision":  {`{"revision":99}`},
 		"ConfigMap":           {`{"metadata":{"annotations":{"platform.acme.com/owner":"x"}}}`},
 		"Deployment":          {`{"spec":{"template":{"spec":{"serviceAccountName":"admin","serviceAccount":"admin"}}}}`, `{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}`},
 		"Ingress":             {`{"spec":{"rules":[{"host":"mallory.example.com"}]}}`},

@@ -64,6 +64,7 @@ func TestAccepted(t *testing.T) {
 		"probes: {readiness: {port: 8080, path: /}}", "config: {app.ini: a=b, .env: x}",
 		"ingress: {path: /shop}", "ingress: {path: /shop/v1.2/, className: nginx, tlsSecretName: shop-tls, annotations: {cert-manager.io/cluster-issuer: acme}, waitForAddress: false}",
 		"strategy: {type: Recreate}", "strategy: {maxSurge: 25%, maxUnavailable: 0}", "strategy: {maxSurge: 0, maxUnavailable: 1}", "strategy: {maxUnavailable: 50%}",
+		"rolloutDeadline: 10s", "rolloutDeadline: 24h", "autoRollback: true", "rollbackTo: 1", "rolloutDeadline: 1m30s",
 		"migration: {command: [shop, migrate]}", "maxUnavailable: 1", "maxUnavailable: 50%", "isolation: None", "drainSeconds: 0",
 		"resources: {requests: {cpu: 100m, memory: 1Gi}, limits: {cpu: 1}}",
 		"volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]",
@@ -142,6 +143,13 @@ func TestRefused(t *testing.T) {
 		{"two containers of one name", "{initContainers: [{name: a%image: a}], sidecars: [{name: a%image: a}]}", "spec.sidecars", "must not have the name of one of"},
 		{"a migration of an image that has always the same name", "{webAppImage: 'a:latest', migration: {command: [x]}}", "spec.migration", "a tag other than latest"},
 		{"a migration of an image without a tag", "{webAppImage: 'a.b:5000/c', migration: {command: [x]}}", "spec.migration", "a tag other than latest"},
+		{"the revision 0", "rollbackTo: 0", "spec.rollbackTo", "greater than or equal to 1"},
+		{"a revision below 0", "rollbackTo: -1", "spec.rollbackTo", "greater than or equal to 1"},
+		{"a revision that is no number", "rollbackTo: v1", "spec.rollbackTo", "must be of type integer"},
+		{"a deadline that is too short", "rolloutDeadline: 9s", "spec.rolloutDeadline", "must be from 10s to 24h"},
+		{"a deadline that is too long", "rolloutDeadline: 25h", "spec.rolloutDeadline", "must be from 10s to 24h"},
+		{"a deadline below 0", "rolloutDeadline: -10s", "spec.rolloutDeadline", "must be from 10s to 24h && should match"},
+		{"a deadline without a unit", "rolloutDeadline: '10'", "spec.rolloutDeadline", "should match && type conversion error"},
 		{"an isolation that there is not", "isolation: Egress", "spec.isolation", "supported values"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {

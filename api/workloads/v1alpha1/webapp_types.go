@@ -165,8 +165,8 @@ type WebAppSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=18,displayName="Seconds to end",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
 
-	// revisionHistoryLimit is how many old ReplicaSets the Deployment keeps, to which "kubectl rollout undo"
-	// goes back. 0 to 20. Default: the tier's.
+	// revisionHistoryLimit is how many old ReplicaSets the Deployment keeps. rollbackTo needs none of them. 0 to 20.
+	// Default: the tier's.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=20
@@ -187,6 +187,8 @@ type WebAppSpec struct {
 	// +kubebuilder:default=Ingress
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=21,displayName="Isolation",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Ingress","urn:alm:descriptor:com.tectonic.ui:select:None"}
 	Isolation Isolation `json:"isolation,omitempty"`
+
+	WebAppRollout `json:",inline"`
 
 	PodOverlay `json:",inline"`
 }
@@ -209,7 +211,7 @@ const (
 // WebApp is a web application: pods of an image, a stable name inside the cluster and a host name
 // outside, with the defaults of a tier.
 //
-// +operator-sdk:csv:customresourcedefinitions:order=6,displayName="Web Application",resources={{Deployment,v1,""},{Service,v1,""},{Ingress,v1,""},{ConfigMap,v1,""},{ServiceAccount,v1,""},{PodDisruptionBudget,v1,""},{HorizontalPodAutoscaler,v2,""},{NetworkPolicy,v1,""},{Job,v1,""}}
+// +operator-sdk:csv:customresourcedefinitions:order=6,displayName="Web Application",resources={{Deployment,v1,""},{Service,v1,""},{Ingress,v1,""},{ConfigMap,v1,""},{ServiceAccount,v1,""},{PodDisruptionBudget,v1,""},{HorizontalPodAutoscaler,v2,""},{NetworkPolicy,v1,""},{Job,v1,""},{ControllerRevision,v1,""}}
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.webAppReplicas,statuspath=.status.replicas,selectorpath=.status.selector
@@ -219,6 +221,7 @@ const (
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Replicas",type=string,JSONPath=`.status.pods`
+// +kubebuilder:printcolumn:name="Revision",type=integer,JSONPath=`.status.servingRevision`
 // +kubebuilder:printcolumn:name="URL",type=string,priority=1,JSONPath=`.status.url`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type WebApp struct {
@@ -291,6 +294,8 @@ type WebAppStatus struct {
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=8,displayName="Claim",xDescriptors={"urn:alm:descriptor:text"}
 	Claim string `json:"claim,omitempty"`
+
+	WebAppRevisions `json:",inline"`
 }
 
 // WebAppList is a list of WebApps.

@@ -38,11 +38,15 @@ func (r *run) checkPods(ctx context.Context) (engine.Outcome, error) {
 	}
 	status.Replicas, status.ReadyReplicas = d.Status.Replicas, d.Status.ReadyReplicas
 	status.Pods = fmt.Sprintf("%d/%d", d.Status.ReadyReplicas, orDefault(d.Spec.Replicas, 1))
-	if out, complete := judgeRollout(d); complete {
+	out, complete := judgeRollout(d)
+	now := r.Clock.Now()
+	due := track(r.Obj, progress{complete, orDefault(d.Spec.Replicas, 1) == 0, d.Spec.Paused}, now)
+	if complete {
 		former := status.ConfigMap
-		status.Image, status.ConfigMap = r.Obj.Spec.WebAppImage, configName(r.Obj)
+		status.Image, status.ConfigMap = r.app.Spec.WebAppImage, configName(r.app)
+		out = judgeServing(r.Obj, r.course, out)
 		if former != "" && former != status.ConfigMap {
-			out = out.Due(r.Clock.Now()) // nothing else leads to the run that deletes it
+			out = out.Due(now) // nothing else leads to the run that deletes it
 		}
 		return out, nil
 	}
@@ -50,8 +54,7 @@ func (r *run) checkPods(ctx context.Context) (engine.Outcome, error) {
 	if err := r.Live.List(ctx, pods, client.InNamespace(r.Obj.Namespace), client.MatchingLabels(selectorOf(r.Obj)), client.Limit(maxPods)); err != nil {
 		return engine.Outcome{}, fmt.Errorf("listing the pods: %w", err)
 	}
-	f := diagnose(d, pods.Items)
-	return engine.Wait(lookAgain, f.reason, f.message), nil
+	return r.judgeLate(ctx, diagnose(d, pods.Items), due)
 }
 
 // checkAutoscaler reports whether the autoscaler works.

@@ -57,6 +57,9 @@ type input struct {
 	clash bool
 	// hold keeps the Deployment as it is: the migration of the present version has not succeeded yet.
 	hold bool
+	// revision is the number of the revision that the pods are made from, and content what is in it.
+	revision int64
+	content  content
 	// controllers select the namespaces of ingress controllers.
 	controllers []metav1.LabelSelector
 }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -79,8 +80,7 @@ func (in input) migrationJob() (*batchv1.Job, error) {
 
 // isMigration tells a migration's Job from a copy of it, by its name.
 func isMigration(app *v1alpha1.WebApp, name string) bool {
-	hash := name[max(len(name)-hashLength, 0):]
-	return len(hash) == hashLength && strings.Trim(hash, "0123456789abcdef") == "" && name == names.Job(app.Name, migrationSuffix+hash)
+	return endsInHash(app, migrationSuffix, name)
 }
 
 // migrations are the Jobs that a WebApp has, and what has to happen next.
@@ -121,12 +121,20 @@ func (m migrations) holds(app *v1alpha1.WebApp) bool {
 	return m.running != nil || current != "" && app.Status.Migrated != current
 }
 
-// findMigrations lists the Jobs of the WebApp.
+// unended reports whether any migration has not ended.
+func (m migrations) unended() bool {
+	return m.running != nil || m.current != nil && endOf(m.current) == ""
+}
+
+// findMigrations lists the Jobs of the WebApp, and its revisions.
 func (r *run) findMigrations(ctx context.Context) (migrations, error) {
 	var jobs []*batchv1.Job
 	err := r.EachOwned(ctx, func(o client.Object) error {
-		if j, isJob := o.(*batchv1.Job); isJob {
-			jobs = append(jobs, j)
+		switch o := o.(type) {
+		case *batchv1.Job:
+			jobs = append(jobs, o)
+		case *appsv1.ControllerRevision:
+			r.records = append(r.records, o)
 		}
 		return nil
 	})
@@ -145,6 +153,8 @@ func (r *run) migrate(ctx context.Context) (engine.Outcome, error) {
 		}
 	}
 	switch {
+	case r.course.why != bySpec:
+		return r.migrateNothing(ctx)
 	case current == "":
 		r.Obj.Status.Migrated = ""
 		return engine.Done().Saying("no migration is asked for"), nil

@@ -71,6 +71,9 @@ const (
 	ReasonNotServing          = "NotServing"
 	ReasonScaledToZero        = "ScaledToZero"
 	ReasonPaused              = "DeploymentPaused"
+	ReasonRolloutFailed       = "RolloutFailed"
+	ReasonRolledBack          = "RolledBack"
+	ReasonRevisionUnknown     = "RevisionUnknown"
 	ReasonMigrating           = "Migrating"
 	ReasonMigrationFailed     = "MigrationFailed"
 	ReasonAutoscalerInactive  = "AutoscalerInactive"
@@ -96,6 +99,7 @@ type Options struct {
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list
 // +kubebuilder:rbac:groups="",resources=serviceaccounts,verbs=create;delete;get;list;patch;watch
 // +kubebuilder:rbac:groups="",resources=services,verbs=create;delete;get;list;patch;watch
+// +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=create;delete;get;list;patch;watch
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=create;delete;get;list;patch;watch
 // +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=create;delete;get;list;patch;watch
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=create;delete;get;list;watch
@@ -116,12 +120,18 @@ var owns = []client.Object{
 	&appsv1.Deployment{}, &autoscalingv2.HorizontalPodAutoscaler{}, &networkingv1.Ingress{},
 }
 
+// keeps are the types of the children that are history: migration.go and revision.go delete them.
+var keeps = []client.Object{&batchv1.Job{}, &appsv1.ControllerRevision{}}
+
 // Holds are all children: each is compared with what is wanted.
 var Holds = func() (all []engine.Held) {
 	for _, o := range owns {
 		all = append(all, engine.Held{Of: o})
 	}
-	return append(all, engine.Held{Of: &batchv1.Job{}})
+	for _, o := range keeps {
+		all = append(all, engine.Held{Of: o})
+	}
+	return all
 }()
 
 // Reads are what it reads besides.
@@ -138,7 +148,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 	return engine.Register(mgr, &v1alpha1.WebApp{}, engine.Config[*v1alpha1.WebApp]{
 		Name:   Name,
 		Owns:   owns,
-		Keeps:  []client.Object{&batchv1.Job{}}, // made once; migrations.go deletes them
+		Keeps:  keeps,
 		Proves: proves,
 		References: []engine.Reference[*v1alpha1.WebApp]{
 			{To: &v1alpha1.WebApp{}, Keys: claimKeys, As: func(o client.Object) []client.ObjectKey { return claimKeys(o.(*v1alpha1.WebApp)) }},
@@ -161,13 +171,21 @@ func proves(app *v1alpha1.WebApp, child client.Object) bool {
 		return isMigration(app, name)
 	}
 	if _, isConfig := child.(*corev1.ConfigMap); isConfig {
-		hash := name[max(len(name)-hashLength, 0):]
-		return len(hash) == hashLength && strings.Trim(hash, "0123456789abcdef") == "" && name == names.Job(app.Name, configSuffix+hash)
+		return endsInHash(app, configSuffix, name)
+	}
+	if _, isRevision := child.(*appsv1.ControllerRevision); isRevision {
+		return endsInHash(app, revisionSuffix, name)
 	}
 	if _, isPolicy := child.(*networkingv1.NetworkPolicy); isPolicy {
 		return name == policyName(app)
 	}
 	return name == nameOf(app)
+}
+
+// endsInHash reports whether a name is one that ends in a hash of what the child holds.
+func endsInHash(app *v1alpha1.WebApp, suffix, name string) bool {
+	hash := name[max(len(name)-hashLength, 0):]
+	return len(hash) == hashLength && strings.Trim(hash, "0123456789abcdef") == "" && name == names.Job(app.Name, suffix+hash)
 }
 
 func claimKeys(a *v1alpha1.WebApp) []client.ObjectKey { return []client.ObjectKey{{Name: claimOf(a)}} }
@@ -210,6 +228,16 @@ type run struct {
 	kind
 
 	migrations migrations
+	// records are the ControllerRevisions of the object.
+	records []*appsv1.ControllerRevision
+	// app is the object as the children are made from it: with the content of the revision that course names.
+	app    *v1alpha1.WebApp
+	course course
+	// hold keeps the Deployment as it is; without it, taken is what is in the revision.
+	hold  bool
+	taken content
+	// missing is the number of a revision that is to be rolled back to and that there is not; else 0.
+	missing int64
 }
 
 func (r *run) key() client.ObjectKey {
@@ -236,7 +264,10 @@ func (r *run) look(ctx context.Context) (in input, err error) {
 	if r.migrations, err = r.findMigrations(ctx); err != nil {
 		return in, err
 	}
-	in = input{app: r.Obj, controllers: r.IngressControllers, hold: r.migrations.holds(r.Obj)}
+	if err := r.steer(ctx); err != nil {
+		return in, err
+	}
+	in = input{app: r.app, controllers: r.IngressControllers, hold: r.hold, revision: r.course.number, content: r.taken}
 	if in.deployment, err = r.findDeployment(ctx); err != nil {
 		return in, err
 	}
@@ -265,7 +296,7 @@ func (r *run) findDeployment(ctx context.Context) (*held, error) {
 // findServingFiles reads the ConfigMap of the pods that serve, where it is not that of the present version.
 func (r *run) findServingFiles(ctx context.Context) (*corev1.ConfigMap, error) {
 	name := r.Obj.Status.ConfigMap
-	if name == "" || name == configName(r.Obj) {
+	if name == "" || name == configName(r.app) {
 		return nil, nil
 	}
 	serving, exists, err := own(ctx, r, client.ObjectKey{Namespace: r.Obj.Namespace, Name: name}, &corev1.ConfigMap{})
@@ -281,9 +312,15 @@ func (r *run) compose(ctx context.Context) (engine.Outcome, error) {
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	out, err := r.Compose(func() ([]engine.Child, error) { return desired(in) })(ctx)
-	if err == nil && out.GoesOn() && (in.deployment != nil || !in.hold) {
+	out, err := r.Compose(func() ([]engine.Child, error) { return in.recorded(desired(in)) })(ctx)
+	if err != nil || !out.GoesOn() {
+		return out, err
+	}
+	if in.deployment != nil || !in.hold {
 		r.Obj.Status.Created = true
 	}
-	return out, err
+	if r.missing != 0 {
+		return engine.Block(ReasonRevisionUnknown, unknown(r.Obj, r.missing)), nil
+	}
+	return out, r.forget(ctx)
 }
