@@ -26,9 +26,9 @@ func asking(uid types.UID, second int64, with ...func(*v1alpha1.WebApp)) v1alpha
 	return *a
 }
 
-func holding(a *v1alpha1.WebApp) { a.Status.Claim = claimOf(a) }
+func holding(a *v1alpha1.WebApp) { a.Status.Claims = claimsOf(a) }
 func leaving(a *v1alpha1.WebApp) { a.DeletionTimestamp = new(metav1.NewTime(time.Unix(9, 0))) }
-func stale(a *v1alpha1.WebApp)   { a.Status.Claim = "other.acme.com/" }
+func stale(a *v1alpha1.WebApp)   { a.Status.Claims = []string{"other.acme.com/"} }
 
 func TestJudgeClaim(t *testing.T) {
 	for _, tc := range []struct {
@@ -51,7 +51,7 @@ func TestJudgeClaim(t *testing.T) {
 		{"both took it at once, and this is older", asking("b", 2, holding), []v1alpha1.WebApp{asking("c", 3, holding)}, false},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			got := judgeClaim(&tc.me, tenancy.Tier{}, tc.others)
+			got := judgeClaim(&tc.me, "app.acme.com", tenancy.Tier{}, tc.others)
 			if (got.reason == ReasonHostnameTaken) != tc.taken {
 				t.Errorf("got %+v, want taken %v", got, tc.taken)
 			}
@@ -79,7 +79,7 @@ func TestTheTierDecidesWhichHostNames(t *testing.T) {
 		{[]string{"acme.com"}, "app.acme.com", false},
 	} {
 		a := asking("a", 1, func(a *v1alpha1.WebApp) { a.Spec.WebAppHostname = tc.host })
-		got := judgeClaim(&a, tenancy.Tier{Hostnames: tc.patterns}, nil)
+		got := judgeClaim(&a, tc.host, tenancy.Tier{Hostnames: tc.patterns}, nil)
 		if (got.reason == "") != tc.allowed || !tc.allowed && got.reason != ReasonHostnameNotAllowed {
 			t.Errorf("%q for %s: got %+v", tc.patterns, tc.host, got)
 		}
@@ -88,9 +88,9 @@ func TestTheTierDecidesWhichHostNames(t *testing.T) {
 
 func TestClaimsAreOfHostAndPath(t *testing.T) {
 	claim := func(path string) string {
-		return claimOf(app(common.TierDev, func(s *v1alpha1.WebAppSpec) { s.Ingress = &v1alpha1.Ingress{Path: path} }))
+		return claimsOf(app(common.TierDev, func(s *v1alpha1.WebAppSpec) { s.Ingress = &v1alpha1.Ingress{Path: path} }))[0]
 	}
-	if claim("") != "app.acme.com/" || claim("/") != claimOf(app(common.TierDev)) || claim("/a/") != claim("/a") || claim("/a") == claim("/b") {
+	if claim("") != "app.acme.com/" || claim("/") != claim("") || claim("/a/") != claim("/a") || claim("/a") == claim("/b") {
 		t.Error("equal paths have different claims, or different ones equal claims")
 	}
 }
