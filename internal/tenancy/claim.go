@@ -23,6 +23,9 @@ const (
 	// Finalizer keeps an AcmeNamespace until its release is reported to billing and its Namespace is gone or
 	// released.
 	Finalizer = "namespace.finalizer.tenancy.acme.com"
+	// AnnotationHostnames lists, on a Namespace, the host names that its tier allows, for the guardrail policy. Without it, any
+	// is allowed.
+	AnnotationHostnames = "tenancy.acme.com/hostnames"
 	// AnnotationSkipBilling with the value "true" on an AcmeNamespace allows its deletion without a report to
 	// billing.
 	AnnotationSkipBilling = "tenancy.acme.com/skip-billing"

@@ -29,6 +29,9 @@ const startTimeout = time.Minute
 // etcdQuota is how large etcd's store may become: the most that it recommends.
 const etcdQuota = "8589934592"
 
+// serviceRange are the addresses of Services: the 254 that envtest gives are too few for suites that make a Service for each object.
+const serviceRange = "10.0.0.0/16"
+
 // controllers are the parts of kube-controller-manager that run: those that tenancy relies on and that
 // need no nodes.
 const controllers = "garbage-collector-controller,namespace-controller,resourcequota-controller," +
@@ -80,6 +83,7 @@ func Start(o Options) (*ControlPlane, error) {
 	// Suites that flood the API server write more than the default holds.
 	c.env.ControlPlane.Etcd = &envtest.Etcd{}
 	c.env.ControlPlane.Etcd.Configure().Set("quota-backend-bytes", etcdQuota)
+	c.env.ControlPlane.GetAPIServer().Configure().Set("service-cluster-ip-range", serviceRange)
 	c.stop = sync.OnceValue(c.stopAll)
 	if err := c.start(o, bin); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting the control plane: %w", err), c.Stop())

@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -58,7 +59,14 @@ type Cache struct {
 	overdue   atomic.Bool
 	mu        sync.Mutex
 	impatient <-chan struct{} // closed when types no longer wait for each other
-	informers map[string]*informer
+	informers map[held]*informer
+}
+
+// held is a type and the form in which its objects are held: whole, or their metadata alone. Each form has an
+// informer of its own.
+type held struct {
+	name string
+	form reflect.Type
 }
 
 // informer is the state of filling a type's cache.
@@ -77,7 +85,7 @@ func NewCache(t Options, made func(*Cache)) cache.NewCacheFunc {
 		opts.Mapper = mapper{opts.Mapper, t.Ours}
 		c := &Cache{
 			patience: t.Patience, reportAfter: t.ReportAfter, report: t.Report, ours: t.Ours,
-			scheme: opts.Scheme, mapper: opts.Mapper, dynamic: d, informers: map[string]*informer{},
+			scheme: opts.Scheme, mapper: opts.Mapper, dynamic: d, informers: map[held]*informer{},
 		}
 		if err := c.refuseSelectors(opts); err != nil {
 			return nil, err
@@ -139,7 +147,7 @@ func (c *Cache) newInformer(lw toolscache.ListerWatcher, o runtime.Object, resyn
 	}) // fails for an informer that is running
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.informers[gvk.GroupKind().String()] = i
+	c.informers[held{gvk.GroupKind().String(), reflect.TypeOf(o)}] = i
 	return i
 }
 
@@ -150,13 +158,14 @@ func (c *Cache) Unfilled() map[string]error {
 	defer c.mu.Unlock()
 	out := map[string]error{}
 	for _, name := range c.expected {
-		if c.informers[name] == nil {
-			out[name] = nil
-		}
+		out[name] = nil
 	}
-	for name, i := range c.informers {
-		if !i.HasSynced() {
-			out[name] = i.last
+	for of := range c.informers {
+		delete(out, of.name)
+	}
+	for of, i := range c.informers {
+		if !i.HasSynced() && out[of.name] == nil {
+			out[of.name] = i.last
 		}
 	}
 	return out
@@ -221,12 +230,12 @@ func (c *Cache) show() map[string]error {
 	unfilled := c.Unfilled()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for name := range c.informers {
+	for of := range c.informers {
 		value := 1.0
-		if _, missing := unfilled[name]; missing {
+		if _, missing := unfilled[of.name]; missing {
 			value = 0
 		}
-		filled.WithLabelValues(strings.ToLower(name)).Set(value)
+		filled.WithLabelValues(strings.ToLower(of.name)).Set(value)
 	}
 	return unfilled
 }

@@ -4,14 +4,17 @@
 package tolerant
 
 import (
+	"errors"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -48,5 +51,59 @@ func TestInformersAreMadeAsTheCallerSays(t *testing.T) {
 	}
 	if made != 1 {
 		t.Errorf("%d informers are made so", made)
+	}
+}
+
+// filling is an informer that is filled, or not.
+type filling struct {
+	toolscache.SharedIndexInformer
+	filled bool
+}
+
+func (f filling) HasSynced() bool { return f.filled }
+
+// TestEveryFormOfATypeCounts has a type of which one kind reads the objects and another their metadata.
+func TestEveryFormOfATypeCounts(t *testing.T) {
+	metadata := &metav1.PartialObjectMetadata{}
+	metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	for _, tc := range []struct {
+		reason          string
+		whole, metadata bool
+		want            []string
+	}{
+		{"both are filled", true, true, nil},
+		{"the objects are not", false, true, []string{"ConfigMap"}},
+		{"the metadata are not", true, false, []string{"ConfigMap"}},
+		{"neither is", false, false, []string{"ConfigMap"}},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			c := &Cache{
+				scheme: clientgoscheme.Scheme, informers: map[held]*informer{}, expected: []string{"ConfigMap"},
+				ours: func(schema.GroupVersionKind) bool { return false },
+			}
+			for _, form := range []struct {
+				of     runtime.Object
+				filled bool
+			}{{&corev1.ConfigMap{}, tc.whole}, {metadata, tc.metadata}} {
+				c.makeInformer = func(lw toolscache.ListerWatcher, o runtime.Object, resync time.Duration, i toolscache.Indexers) toolscache.SharedIndexInformer {
+					return filling{toolscache.NewSharedIndexInformer(lw, o, resync, i), form.filled}
+				}
+				c.newInformer(&toolscache.ListWatch{}, form.of, 0, nil)
+			}
+			if got := slices.Sorted(maps.Keys(c.Unfilled())); !slices.Equal(got, tc.want) {
+				t.Errorf("not filled: %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestTheErrorOfAnyFormIsReported(t *testing.T) {
+	broken := errors.New("broken")
+	i := func(last error) *informer { return &informer{SharedIndexInformer: filling{}, last: last} }
+	for range 20 { // the order of a map is not that of its lines
+		c := &Cache{informers: map[held]*informer{{"ConfigMap", nil}: i(nil), {"ConfigMap", reflect.TypeFor[int]()}: i(broken)}}
+		if got := c.Unfilled()["ConfigMap"]; !errors.Is(got, broken) {
+			t.Fatalf("got %v", got)
+		}
 	}
 }

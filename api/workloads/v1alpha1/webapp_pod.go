@@ -91,7 +91,7 @@ type PodOverlay struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=40,displayName="Priority class",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	PriorityClassName *string `json:"priorityClassName,omitempty"`
 
-	// securityContext says as whom the pods run. What is left out meets the Pod Security level restricted.
+	// securityContext is the user that the pods run as. What is left out meets the Pod Security level restricted.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=41,displayName="Security context",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	SecurityContext *SecurityContext `json:"securityContext,omitempty"`
@@ -172,7 +172,7 @@ type Spread struct {
 	WhenUnsatisfiable corev1.UnsatisfiableConstraintAction `json:"whenUnsatisfiable,omitempty"`
 }
 
-// SecurityContext says as whom pods run.
+// SecurityContext is the user that pods run as.
 type SecurityContext struct {
 	// runAsNonRoot refuses to run an image as root. Default true. With false the pods need a namespace whose
 	// Pod Security level is not restricted.

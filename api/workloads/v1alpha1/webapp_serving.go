@@ -48,7 +48,7 @@ type Probes struct {
 	// readiness finds out whether a pod serves: while it fails, the pod gets no requests.
 	// +optional
 	Readiness *Probe `json:"readiness,omitempty"`
-	// liveness finds out whether the container has to be started anew.
+	// liveness finds out whether the container has to be restarted.
 	// +optional
 	Liveness *Probe `json:"liveness,omitempty"`
 	// startup finds out whether the container has started; the others begin after it. Default: none.
@@ -137,7 +137,7 @@ type Ingress struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(/|(/[-A-Za-z0-9._~!$&()*+,;=:@]+)+/?)$') && !self.matches('/[.]{1,2}(/|$)')",message="must be a path such as / or /shop, without empty parts, '.', '..', '%' and query"
 	Path string `json:"path,omitempty"`
 
-	// waitForAddress says whether the application is ready only when the ingress controller has given it an
+	// waitForAddress decides if the application is ready only when the ingress controller has given it an
 	// address. Set it to false where no controller does that. Default true.
 	// +optional
 	// +kubebuilder:default=true

@@ -48,7 +48,7 @@ type WebAppSpec struct {
 	DeploymentTier common.TierName `json:"deploymentTier"`
 
 	// webAppReplicas is how many pods there are, 0 to 100. Left out, the application starts with 2 (prod: 3),
-	// and whoever scales the Deployment after that is not overruled. With autoscaling it does not count.
+	// and users who scale the Deployment after that are not overruled. With autoscaling it does not count.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
@@ -136,8 +136,8 @@ type WebAppSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=12,displayName="Requests and limits",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources *Resources `json:"resources,omitempty"`
 
-	// probes say how Kubernetes finds out whether the application serves, and whether it has to be started
-	// anew. Default: a TCP connection to port, as often as the tier says.
+	// probes say how Kubernetes finds out whether the application serves, and whether it has to be
+	// restarted. Default: a TCP connection to port, as often as the tier says.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=13,displayName="Probes",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Probes *Probes `json:"probes,omitempty"`
@@ -160,7 +160,7 @@ type WebAppSpec struct {
 
 	// migration is a command of the image, such as one that changes the tables of a database, that has to succeed
 	// once before the first pod of a new image starts. While it runs, and when it fails, the version of before
-	// goes on serving. Default: none.
+	// continues to serve. Default: none.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=22,displayName="Migration",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Migration *Migration `json:"migration,omitempty"`
@@ -171,7 +171,7 @@ type WebAppSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=16,displayName="Rollout strategy",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:updateStrategy"}
 	Strategy *Strategy `json:"strategy,omitempty"`
 
-	// drainSeconds is how long a pod that is to end goes on serving, until all have noticed that it is no
+	// drainSeconds is how long a pod that is to end continues to serve, until all have noticed that it is no
 	// endpoint any more. 0 to 300, default 5.
 	// +optional
 	// +kubebuilder:validation:Minimum=0

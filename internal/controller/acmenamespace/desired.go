@@ -6,6 +6,7 @@ package acmenamespace
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -43,6 +44,9 @@ func (r *run) desired() ([]engine.Child, error) {
 	ns := namespace(n, tier)
 	if text := record(r.unreported); text != "" {
 		ns.WithAnnotations(map[string]string{tenancy.AnnotationUnreported: text})
+	}
+	if tier.Hostnames != nil {
+		ns.WithAnnotations(map[string]string{tenancy.AnnotationHostnames: strings.Join(tier.Hostnames, " ")})
 	}
 	children := []engine.Child{engine.NewChild(ns, corev1ac.ExtractNamespace).OrAdopt(r.grant.Adopts)}
 	// What removes rights comes before what grants them.

@@ -19,7 +19,9 @@ func TestShippedPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{policyName, policyName + "-managed", policyName + "-namespaces", policyName + "-services", policyName + "-subjects"}
+	want := []string{
+		policyName, policyName + "-ingresses", policyName + "-managed", policyName + "-namespaces", policyName + "-services", policyName + "-subjects",
+	}
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(shipped.bindings))); diff != "" {
 		t.Errorf("bindings (-want +got):\n%s", diff)
 	}

@@ -84,17 +84,8 @@ func diagnosePod(p *corev1.Pod) finding {
 // diagnoseContainer says what is wrong with one container of a pod.
 func diagnoseContainer(p *corev1.Pod, s corev1.ContainerStatus) finding {
 	which := fmt.Sprintf("the container %s of the pod %s", s.Name, p.Name)
-	if w := s.State.Waiting; w != nil {
-		switch w.Reason {
-		case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable", "ImageInspectError":
-			return finding{7, ReasonImagePullFailed, fmt.Sprintf(
-				"the image %s of %s cannot be pulled: %s", s.Image, which, quoted(cmp.Or(w.Message, w.Reason)))}
-		case "CrashLoopBackOff":
-			return finding{6, ReasonCrashLoop, which + " ends again and again" + lastEnd(s.LastTerminationState)}
-		case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
-			return finding{7, ReasonConfigMissing, which + " cannot be started: " + quoted(w.Message)}
-		}
-		return finding{}
+	if s.State.Waiting != nil {
+		return diagnoseWaiting(which, s)
 	}
 	if t := s.State.Terminated; t != nil && t.ExitCode != 0 {
 		return finding{3, ReasonCrashLoop, which + " has ended" + lastEnd(s.State)}
@@ -103,6 +94,21 @@ func diagnoseContainer(p *corev1.Pod, s corev1.ContainerStatus) finding {
 		return finding{2, ReasonNotServing, which + " runs, and does not pass its readiness probe: is the port right, and does the application answer?"}
 	}
 	return finding{}
+}
+
+// diagnoseWaiting says what keeps a container from starting.
+func diagnoseWaiting(which string, s corev1.ContainerStatus) finding {
+	switch w := s.State.Waiting; w.Reason {
+	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable", "ImageInspectError":
+		return finding{7, ReasonImagePullFailed, fmt.Sprintf(
+			"the image %s of %s cannot be pulled: %s", s.Image, which, quoted(cmp.Or(w.Message, w.Reason)))}
+	case "CrashLoopBackOff":
+		return finding{6, ReasonCrashLoop, which + " ends again and again" + lastEnd(s.LastTerminationState)}
+	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
+		return finding{7, ReasonConfigMissing, which + " cannot be started: " + quoted(w.Message)}
+	default:
+		return finding{}
+	}
 }
 
 // isAppContainer reports whether a status is of a container that runs as long as the pod.

@@ -240,21 +240,25 @@ func (in input) liveResources() corev1.ResourceRequirements {
 }
 
 func (in input) ourResources() (ours corev1.ResourceRequirements) {
-	if in.deployment == nil || in.deployment.ours.Spec == nil || in.deployment.ours.Spec.Template == nil || in.deployment.ours.Spec.Template.Spec == nil {
-		return ours
-	}
-	for _, c := range in.deployment.ours.Spec.Template.Spec.Containers {
+	for _, c := range in.ourContainers() {
 		if c.Name == nil || *c.Name != containerName || c.Resources == nil {
 			continue
 		}
-		if r := c.Resources.Requests; r != nil {
-			ours.Requests = *r
-		}
-		if l := c.Resources.Limits; l != nil {
-			ours.Limits = *l
-		}
+		ours.Requests = orDefault(c.Resources.Requests, nil)
+		ours.Limits = orDefault(c.Resources.Limits, nil)
 	}
 	return ours
+}
+
+func (in input) ourContainers() []corev1ac.ContainerApplyConfiguration {
+	if in.deployment == nil {
+		return nil
+	}
+	spec := in.deployment.ours.Spec
+	if spec == nil || spec.Template == nil || spec.Template.Spec == nil {
+		return nil
+	}
+	return spec.Template.Spec.Containers
 }
 
 func given(r v1alpha1.Resources) *corev1ac.ResourceRequirementsApplyConfiguration {

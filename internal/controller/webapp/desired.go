@@ -88,13 +88,7 @@ func desired(in input) ([]engine.Child, error) {
 		account := corev1ac.ServiceAccount(in.name(), in.app.Namespace).WithAutomountServiceAccountToken(false)
 		all = append(all, engine.NewChild[corev1.ServiceAccount](account, corev1ac.ExtractServiceAccount))
 	}
-	if len(in.app.Spec.Config) > 0 {
-		all = append(all, configChild(in.configMap()))
-	}
-	if in.serving != nil {
-		former := corev1ac.ConfigMap(in.serving.Name, in.serving.Namespace).WithData(in.serving.Data).WithImmutable(true)
-		all = append(all, configChild(former))
-	}
+	all = append(all, in.files()...)
 	if budget := in.budget(); budget != nil {
 		all = append(all, engine.NewChild[policyv1.PodDisruptionBudget](budget, policyv1ac.ExtractPodDisruptionBudget))
 	}
@@ -162,6 +156,18 @@ func (in input) configMap() *corev1ac.ConfigMapApplyConfiguration {
 		data[name] = string(content)
 	}
 	return corev1ac.ConfigMap(configName(in.app), in.app.Namespace).WithData(data).WithImmutable(true)
+}
+
+// files are the ConfigMaps of the pods that serve and of those that are to serve.
+func (in input) files() (all []engine.Child) {
+	if len(in.app.Spec.Config) > 0 {
+		all = append(all, configChild(in.configMap()))
+	}
+	if in.serving != nil {
+		former := corev1ac.ConfigMap(in.serving.Name, in.serving.Namespace).WithData(in.serving.Data).WithImmutable(true)
+		all = append(all, configChild(former))
+	}
+	return all
 }
 
 // configChild may be replaced: what is immutable and was changed cannot be repaired otherwise.

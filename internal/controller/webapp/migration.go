@@ -159,8 +159,8 @@ func (r *run) migrate(ctx context.Context) (engine.Outcome, error) {
 		return engine.Wait(0, ReasonMigrating, "the migration has succeeded; the present version is rolled out").Due(r.Clock.Now()), nil
 	case batchv1.JobFailed:
 		_, said, err := r.podOf(ctx, m.current)
-		return engine.Block(ReasonMigrationFailed, "the migration to "+r.Obj.Spec.WebAppImage+" has failed, and the version of before continues to serve"+said+
-			". It is tried again when spec.webAppImage or spec.migration changes"), err
+		return engine.Block(ReasonMigrationFailed, "the migration to "+r.Obj.Spec.WebAppImage+" has failed, and the version of before "+
+			"continues to serve"+said+". It is tried again when spec.webAppImage or spec.migration changes"), err
 	default:
 		return r.watchMigration(ctx, m.current, "")
 	}

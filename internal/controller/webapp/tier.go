@@ -19,8 +19,8 @@ type defaults struct {
 	spread []string
 	// maxUnavailable is the disruption budget.
 	maxUnavailable intstr.IntOrString
-	// Probes are made every period seconds. A pod gets no requests after notReady failures, and its container is started
-	// anew after dead failures.
+	// Probes are made every period seconds. A pod gets no requests after notReady failures, and its container is
+	// restarted after dead failures.
 	period, notReady, dead int32
 	history                int32
 }

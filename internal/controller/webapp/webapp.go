@@ -27,7 +27,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -86,13 +85,6 @@ const (
 	ReasonAutoscalerPending   = "AutoscalerPending"
 	ReasonIngressClassMissing = "IngressClassMissing"
 	ReasonNoAddress           = "NoAddress"
-)
-
-const (
-	// lookAgain is how often it is looked at pods that do not serve yet: nothing watches them.
-	lookAgain = 10 * time.Second
-	// recheck is how often it is looked at what a watch should report.
-	recheck = time.Minute
 )
 
 // Options is what the kind needs beside the cluster.
@@ -270,32 +262,42 @@ func (r *run) look(ctx context.Context) (in input, err error) {
 		return in, err
 	}
 	in = input{app: r.Obj, controllers: r.IngressControllers, hold: r.lacks != "" || r.migrations.holds(r.Obj)}
-	live, exists, err := own(ctx, r, r.key(), &appsv1.Deployment{})
-	if err != nil {
+	if in.deployment, err = r.findDeployment(ctx); err != nil {
 		return in, err
-	}
-	if exists {
-		ours, err := appsv1ac.ExtractDeployment(live, names.FieldManager(Name))
-		if err != nil {
-			return in, fmt.Errorf("reading what of the Deployment is the operator's: %w", err)
-		}
-		in.deployment = &held{ours: ours, live: live}
 	}
 	service, exists, err := own(ctx, r, r.key(), &corev1.Service{})
 	if err != nil {
 		return in, err
 	}
 	in.clash = exists && in.clashes(service)
-	if name := r.Obj.Status.ConfigMap; name != "" && name != configName(r.Obj) {
-		serving, exists, err := own(ctx, r, client.ObjectKey{Namespace: r.Obj.Namespace, Name: name}, &corev1.ConfigMap{})
-		if err != nil {
-			return in, err
-		}
-		if exists && serving.DeletionTimestamp.IsZero() {
-			in.serving = serving
-		}
+	in.serving, err = r.findServingFiles(ctx)
+	return in, err
+}
+
+// findDeployment reads the Deployment, and what of it is the operator's.
+func (r *run) findDeployment(ctx context.Context) (*held, error) {
+	live, exists, err := own(ctx, r, r.key(), &appsv1.Deployment{})
+	if err != nil || !exists {
+		return nil, err
 	}
-	return in, nil
+	ours, err := appsv1ac.ExtractDeployment(live, names.FieldManager(Name))
+	if err != nil {
+		return nil, fmt.Errorf("reading what of the Deployment is the operator's: %w", err)
+	}
+	return &held{ours: ours, live: live}, nil
+}
+
+// findServingFiles reads the ConfigMap of the pods that serve, where it is not that of the present version.
+func (r *run) findServingFiles(ctx context.Context) (*corev1.ConfigMap, error) {
+	name := r.Obj.Status.ConfigMap
+	if name == "" || name == configName(r.Obj) {
+		return nil, nil
+	}
+	serving, exists, err := own(ctx, r, client.ObjectKey{Namespace: r.Obj.Namespace, Name: name}, &corev1.ConfigMap{})
+	if err != nil || !exists || !serving.DeletionTimestamp.IsZero() {
+		return nil, err
+	}
+	return serving, nil
 }
 
 // compose makes the children.
@@ -309,72 +311,4 @@ func (r *run) compose(ctx context.Context) (engine.Outcome, error) {
 		r.Obj.Status.Created = true
 	}
 	return out, err
-}
-
-// checkPods reports whether all pods run the present version and serve, and else which does not, and why.
-func (r *run) checkPods(ctx context.Context) (engine.Outcome, error) {
-	status := &r.Obj.Status
-	status.Selector = labels.FormatLabels(selectorOf(r.Obj))
-	d, exists, err := own(ctx, r, r.key(), &appsv1.Deployment{})
-	if err != nil || !exists {
-		return engine.Wait(lookAgain, ReasonRollingOut, "the Deployment was made just now"), err
-	}
-	status.Replicas, status.ReadyReplicas = d.Status.Replicas, d.Status.ReadyReplicas
-	status.Pods = fmt.Sprintf("%d/%d", d.Status.ReadyReplicas, orDefault(d.Spec.Replicas, 1))
-	if out, complete := judgeRollout(d); complete {
-		former := status.ConfigMap
-		status.Image, status.ConfigMap = r.Obj.Spec.WebAppImage, configName(r.Obj)
-		if former != "" && former != status.ConfigMap {
-			out = out.Due(r.Clock.Now()) // nothing else leads to the run that deletes it
-		}
-		return out, nil
-	}
-	pods := &corev1.PodList{}
-	if err := r.Live.List(ctx, pods, client.InNamespace(r.Obj.Namespace), client.MatchingLabels(selectorOf(r.Obj)), client.Limit(maxPods)); err != nil {
-		return engine.Outcome{}, fmt.Errorf("listing the pods: %w", err)
-	}
-	f := diagnose(d, pods.Items)
-	return engine.Wait(lookAgain, f.reason, f.message), nil
-}
-
-// maxPods is at how many pods it is looked for what is wrong.
-const maxPods = 200
-
-// checkAutoscaler reports whether the autoscaler works.
-func (r *run) checkAutoscaler(ctx context.Context) (engine.Outcome, error) {
-	if r.Obj.Spec.Autoscaling == nil {
-		return engine.Done().Saying("no autoscaling is asked for"), nil
-	}
-	hpa, exists, err := own(ctx, r, r.key(), &autoscalingv2.HorizontalPodAutoscaler{})
-	if err != nil {
-		return engine.Outcome{}, err
-	}
-	if !exists {
-		return engine.Wait(lookAgain, ReasonAutoscalerPending, "the HorizontalPodAutoscaler was made just now"), nil
-	}
-	return judgeAutoscaler(hpa), nil
-}
-
-// checkIngress reports whether the application is reached from outside.
-func (r *run) checkIngress(ctx context.Context) (engine.Outcome, error) {
-	for _, key := range classKeys(r.Obj) {
-		err := r.Client.Get(ctx, key, &networkingv1.IngressClass{})
-		if apierrors.IsNotFound(err) {
-			return engine.Block(ReasonIngressClassMissing, fmt.Sprintf(
-				"there is no IngressClass %q in the cluster, so that no ingress controller serves this application; correct spec.ingress.className", key.Name)), nil
-		}
-		if err != nil {
-			return engine.Outcome{}, fmt.Errorf("reading the IngressClass: %w", err)
-		}
-	}
-	ingress, exists, err := own(ctx, r, r.key(), &networkingv1.Ingress{})
-	if err != nil {
-		return engine.Outcome{}, err
-	}
-	waits := r.Obj.Spec.Ingress == nil || orDefault(r.Obj.Spec.Ingress.WaitForAddress, true)
-	if waits && (!exists || len(ingress.Status.LoadBalancer.Ingress) == 0) {
-		return engine.Wait(recheck, ReasonNoAddress, "no ingress controller has given the Ingress an address yet. "+
-			"Where none does, set spec.ingress.waitForAddress to false"), nil
-	}
-	return engine.Done().Saying("served at " + r.Obj.Status.URL), nil
 }

@@ -1,0 +1,95 @@
+// Copyright 2026 The Acme Platform Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webapp
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/acme/platform-operator/internal/engine"
+)
+
+const (
+	// lookAgain is how often it is looked at pods that do not serve yet: nothing watches them.
+	lookAgain = 10 * time.Second
+	// recheck is how often it is looked at what a watch should report.
+	recheck = time.Minute
+	// maxPods is at how many pods it is looked for what is wrong.
+	maxPods = 200
+)
+
+// checkPods reports whether all pods run the present version and serve, and else which does not, and why.
+func (r *run) checkPods(ctx context.Context) (engine.Outcome, error) {
+	status := &r.Obj.Status
+	status.Selector = labels.FormatLabels(selectorOf(r.Obj))
+	d, exists, err := own(ctx, r, r.key(), &appsv1.Deployment{})
+	if err != nil || !exists {
+		return engine.Wait(lookAgain, ReasonRollingOut, "the Deployment was made just now"), err
+	}
+	status.Replicas, status.ReadyReplicas = d.Status.Replicas, d.Status.ReadyReplicas
+	status.Pods = fmt.Sprintf("%d/%d", d.Status.ReadyReplicas, orDefault(d.Spec.Replicas, 1))
+	if out, complete := judgeRollout(d); complete {
+		former := status.ConfigMap
+		status.Image, status.ConfigMap = r.Obj.Spec.WebAppImage, configName(r.Obj)
+		if former != "" && former != status.ConfigMap {
+			out = out.Due(r.Clock.Now()) // nothing else leads to the run that deletes it
+		}
+		return out, nil
+	}
+	pods := &corev1.PodList{}
+	if err := r.Live.List(ctx, pods, client.InNamespace(r.Obj.Namespace), client.MatchingLabels(selectorOf(r.Obj)), client.Limit(maxPods)); err != nil {
+		return engine.Outcome{}, fmt.Errorf("listing the pods: %w", err)
+	}
+	f := diagnose(d, pods.Items)
+	return engine.Wait(lookAgain, f.reason, f.message), nil
+}
+
+// checkAutoscaler reports whether the autoscaler works.
+func (r *run) checkAutoscaler(ctx context.Context) (engine.Outcome, error) {
+	if r.Obj.Spec.Autoscaling == nil {
+		return engine.Done().Saying("no autoscaling is asked for"), nil
+	}
+	hpa, exists, err := own(ctx, r, r.key(), &autoscalingv2.HorizontalPodAutoscaler{})
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	if !exists {
+		return engine.Wait(lookAgain, ReasonAutoscalerPending, "the HorizontalPodAutoscaler was made just now"), nil
+	}
+	return judgeAutoscaler(hpa), nil
+}
+
+// checkIngress reports whether the application is reached from outside.
+func (r *run) checkIngress(ctx context.Context) (engine.Outcome, error) {
+	for _, key := range classKeys(r.Obj) {
+		err := r.Client.Get(ctx, key, &networkingv1.IngressClass{})
+		if apierrors.IsNotFound(err) {
+			return engine.Block(ReasonIngressClassMissing, fmt.Sprintf(
+				"there is no IngressClass %q in the cluster, so that no ingress controller serves this application; "+
+					"correct spec.ingress.className", key.Name)), nil
+		}
+		if err != nil {
+			return engine.Outcome{}, fmt.Errorf("reading the IngressClass: %w", err)
+		}
+	}
+	ingress, exists, err := own(ctx, r, r.key(), &networkingv1.Ingress{})
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	waits := r.Obj.Spec.Ingress == nil || orDefault(r.Obj.Spec.Ingress.WaitForAddress, true)
+	if waits && (!exists || len(ingress.Status.LoadBalancer.Ingress) == 0) {
+		return engine.Wait(recheck, ReasonNoAddress, "no ingress controller has given the Ingress an address yet. "+
+			"Where none does, set spec.ingress.waitForAddress to false"), nil
+	}
+	return engine.Done().Saying("served at " + r.Obj.Status.URL), nil
+}
