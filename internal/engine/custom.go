@@ -6,6 +6,7 @@ package engine
 import (
 	"bytes"
 	"fmt"
+	"iter"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -96,17 +97,26 @@ func extractCustom(gvk schema.GroupVersionKind, live client.Object, manager stri
 	return out, nil
 }
 
-// applied returns the part of a value that a set of fields names. The names of the fields say how lists are merged, so that no
-// schema is needed.
+// applied returns the part of a value that a set of fields names; all of it without a set. The names of the fields say how lists
+// are merged, so that no schema is needed.
 func applied(v any, set *fieldpath.Set) any {
+	if set == nil {
+		return v
+	}
 	switch v := v.(type) {
 	case map[string]any:
-		return appliedFields(v, set)
+		out := map[string]any{}
+		for name, each := range v {
+			if below, named := below(set, fieldpath.FieldNameElement(name)); named {
+				out[name] = applied(each, below)
+			}
+		}
+		return out
 	case []any:
 		var out []any
-		for _, element := range v {
-			if below := elementOf(set, element); below != nil {
-				out = append(out, applied(element, below))
+		for _, each := range v {
+			if below, named := element(set, each); named {
+				out = append(out, applied(each, below))
 			}
 		}
 		return out
@@ -115,32 +125,28 @@ func applied(v any, set *fieldpath.Set) any {
 	}
 }
 
-func appliedFields(fields map[string]any, set *fieldpath.Set) map[string]any {
-	out := map[string]any{}
-	for name, v := range fields {
-		path := fieldpath.FieldNameElement(name)
-		if below, partly := set.Children.Get(path); partly {
-			out[name] = applied(v, below)
-		} else if set.Members.Has(path) {
-			out[name] = v
-		}
+// below returns the set of fields below a path, and whether there is any, or the path itself is in the set.
+func below(set *fieldpath.Set, path fieldpath.PathElement) (*fieldpath.Set, bool) {
+	if fields, partly := set.Children.Get(path); partly {
+		return fields, true
 	}
-	return out
+	return nil, set.Members.Has(path)
 }
 
-// elementOf returns the fields of an element of a list that a set names; nil if it does not name the element.
-func elementOf(set *fieldpath.Set, element any) *fieldpath.Set {
-	if set.Members.Has(fieldpath.ValueElement(value.NewValueInterface(element))) {
-		return &fieldpath.Set{}
+// element is below for an element of a list, which is named by its value or by some of its fields.
+func element(set *fieldpath.Set, v any) (*fieldpath.Set, bool) {
+	fields, isMap := v.(map[string]any)
+	if !isMap {
+		return below(set, fieldpath.ValueElement(value.NewValueInterface(v)))
 	}
-	fields, _ := element.(map[string]any)
-	for path := range set.Children.All() {
-		if path.Key != nil && hasKey(fields, *path.Key) {
-			below, _ := set.Children.Get(path)
-			return below
+	for _, paths := range []iter.Seq[fieldpath.PathElement]{set.Children.All(), set.Members.All()} {
+		for path := range paths {
+			if path.Key != nil && hasKey(fields, *path.Key) {
+				return below(set, path)
+			}
 		}
 	}
-	return nil
+	return nil, false
 }
 
 func hasKey(fields map[string]any, key value.FieldList) bool {

@@ -42,7 +42,9 @@ func externalNames(a *v1alpha1.WebApp) []string {
 }
 
 // hostsOf are the host names that a WebApp asks for.
-func hostsOf(a *v1alpha1.WebApp) []string { return append([]string{a.Spec.WebAppHostname}, externalNames(a)...) }
+func hostsOf(a *v1alpha1.WebApp) []string {
+	return append([]string{a.Spec.WebAppHostname}, externalNames(a)...)
+}
 
 // claimOn is a host name and path. A slash at the end makes no difference to an ingress controller.
 func claimOn(host, path string) string { return host + "/" + strings.Trim(path, "/") }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -92,5 +94,48 @@ func TestClaimsAreOfHostAndPath(t *testing.T) {
 	}
 	if claim("") != "app.acme.com/" || claim("/") != claim("") || claim("/a/") != claim("/a") || claim("/a") == claim("/b") {
 		t.Error("equal paths have different claims, or different ones equal claims")
+	}
+}
+
+func TestAnExternalNameIsAHostNameLikeTheOther(t *testing.T) {
+	www := func(a *v1alpha1.WebApp) { a.Spec.Publish = &v1alpha1.Publish{ExternalName: new("www.acme.com")} }
+	here := func(a *v1alpha1.WebApp) { a.Spec.WebAppHostname = "www.acme.com" }
+	both := asking("b", 2, www)
+	if diff := cmp.Diff([]string{"app.acme.com/", "www.acme.com/"}, claimsOf(&both)); diff != "" {
+		t.Errorf("claims, -want +got:\n%s", diff)
+	}
+	for _, tc := range []struct {
+		reason string
+		me     v1alpha1.WebApp
+		host   string
+		tier   tenancy.Tier
+		other  v1alpha1.WebApp
+		want   string
+	}{
+		{"an older one has it as its host name", both, "www.acme.com", tenancy.Tier{}, asking("a", 1, here), ReasonHostnameTaken},
+		{"an older one has it as its external name", asking("b", 2, here), "www.acme.com", tenancy.Tier{}, asking("a", 1, www), ReasonHostnameTaken},
+		{"a younger one that has it", asking("b", 2, www), "www.acme.com", tenancy.Tier{}, asking("c", 3, www, holding), ReasonHostnameTaken},
+		{"an older one that has only its host name", asking("b", 2, www, holding), "www.acme.com", tenancy.Tier{}, asking("a", 1, holding, www), ""},
+		{"the tier does not allow it", both, "www.acme.com", tenancy.Tier{Hostnames: []string{"app.acme.com"}}, asking("c", 3), ReasonHostnameNotAllowed},
+		{"the tier allows the other", both, "app.acme.com", tenancy.Tier{Hostnames: []string{"app.acme.com"}}, asking("c", 3), ""},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			got := judgeClaim(&tc.me, tc.host, tc.tier, []v1alpha1.WebApp{tc.other})
+			if got.reason != tc.want || tc.want != "" && !strings.Contains(got.message, tc.host) {
+				t.Errorf("got %+v, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestWhatAnIngressServes(t *testing.T) {
+	http := func(path string) networkingv1.IngressRuleValue {
+		return networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{{Path: path}}}}
+	}
+	got := served(&networkingv1.Ingress{Spec: networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{
+		{Host: "a.b", IngressRuleValue: http("/x/")}, {Host: "c.d", IngressRuleValue: http("/")}, {Host: "e.f"},
+	}}})
+	if diff := cmp.Diff([]string{"a.b/x", "c.d/", "e.f/"}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }

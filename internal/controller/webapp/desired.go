@@ -76,7 +76,7 @@ func desired(in input) ([]engine.Child, error) {
 	if err != nil {
 		return nil, err
 	}
-	watcher, err := in.watcherChildren(in.watched(pods))
+	watcher, err := in.watcherChildren(pods)
 	if err != nil {
 		return nil, err
 	}

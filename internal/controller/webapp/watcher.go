@@ -115,16 +115,26 @@ func (in input) watched(pods *corev1ac.PodTemplateSpecApplyConfiguration) []auto
 	})
 }
 
-// watcherChildren is the ConfigWatcher that rolls the pods; none when nothing is watched. Its restart policy is for users to set.
-func (in input) watcherChildren(watched []autorebootv1alpha1.Source) ([]engine.Child, error) {
+// watcher is the ConfigWatcher that rolls the pods when what is watched changes; nil when nothing is. Its restart policy is for
+// users to set.
+func (in input) watcher(watched []autorebootv1alpha1.Source) *autorebootv1alpha1.ConfigWatcher {
 	if len(watched) == 0 {
-		return nil, nil
+		return nil
 	}
 	w := &autorebootv1alpha1.ConfigWatcher{ObjectMeta: metav1.ObjectMeta{Namespace: in.app.Namespace, Name: watcherName(in.app)}}
 	w.Spec.Sources = watched[:min(len(watched), maxWatched)]
 	w.Spec.PodSelector = map[string]autorebootv1alpha1.LabelValue{}
 	for k, v := range selectorOf(in.app) {
 		w.Spec.PodSelector[k] = autorebootv1alpha1.LabelValue(v)
+	}
+	return w
+}
+
+// watcherChildren are the ConfigWatcher of pods with a template.
+func (in input) watcherChildren(pods *corev1ac.PodTemplateSpecApplyConfiguration) ([]engine.Child, error) {
+	w := in.watcher(in.watched(pods))
+	if w == nil {
+		return nil, nil
 	}
 	child, err := engine.NewCustomChild(autorebootv1alpha1.GroupVersion.WithKind("ConfigWatcher"), w)
 	return []engine.Child{child}, err
