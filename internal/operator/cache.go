@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	autorebootv1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	workloadsv1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 )
@@ -27,6 +28,7 @@ import (
 func cacheOptions(kinds []Kind) cache.Options {
 	types := map[reflect.Type]*heldType{}
 	for _, t := range []*heldType{
+		{of: &autorebootv1alpha1.ConfigWatcher{}, foreign: keep},
 		{of: &appsv1.DaemonSet{}, foreign: pruneWorkload},
 		{of: &appsv1.Deployment{}, foreign: pruneWorkload},
 		{of: &appsv1.StatefulSet{}, foreign: pruneWorkload},

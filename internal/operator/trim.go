@@ -237,7 +237,8 @@ func pruneWebApp(o client.Object) client.Object {
 	if !ok {
 		return o
 	}
-	b.Spec.WebAppHostname, b.Status.Claim = a.Spec.WebAppHostname, a.Status.Claim
+	b.Spec.WebAppHostname, b.Spec.Publish, b.Status.Claims = a.Spec.WebAppHostname, a.Spec.Publish, a.Status.Claims
+	b.Spec.DatabaseSecretRef = a.Spec.DatabaseSecretRef
 	if i := a.Spec.Ingress; i != nil {
 		b.Spec.Ingress = &workloadsv1alpha1.Ingress{ClassName: i.ClassName, Path: i.Path}
 	}

@@ -224,13 +224,14 @@ func TestTypesWithChildrenOfAnyNameAreNotSelectedByName(t *testing.T) {
 	}
 }
 
-func TestALargeWebAppIsFoundByItsHostName(t *testing.T) {
+func TestALargeWebAppIsFoundByItsHostNamesAndDatabase(t *testing.T) {
 	spec := workloadsv1alpha1.WebAppSpec{
+		Publish: &workloadsv1alpha1.Publish{ExternalName: new("www.acme.com")}, DatabaseSecretRef: &workloadsv1alpha1.DatabaseSecretReference{Name: "db"},
 		WebAppHostname: "app.acme.com", Ingress: &workloadsv1alpha1.Ingress{Path: "/shop", ClassName: new("nginx")},
 		Config: map[string]workloadsv1alpha1.FileContent{"a": workloadsv1alpha1.FileContent(large)},
 	}
-	got := cached(t, &workloadsv1alpha1.WebApp{ObjectMeta: full("o", nil), Spec: spec, Status: workloadsv1alpha1.WebAppStatus{Claim: "app.acme.com/shop"}})
-	if !engine.IsCut(got) || !fits(got, maxHeld) || got.Spec.WebAppHostname != "app.acme.com" || got.Spec.Ingress.Path != "/shop" || got.Status.Claim != "app.acme.com/shop" {
+	got := cached(t, &workloadsv1alpha1.WebApp{ObjectMeta: full("o", nil), Spec: spec, Status: workloadsv1alpha1.WebAppStatus{Claims: []string{"app.acme.com/shop", "www.acme.com/shop"}}})
+	if !engine.IsCut(got) || !fits(got, maxHeld) || got.Spec.WebAppHostname != "app.acme.com" || got.Spec.Ingress.Path != "/shop" || len(got.Status.Claims) != 2 || *got.Spec.Publish.ExternalName != "www.acme.com" || got.Spec.DatabaseSecretRef.Name != "db" {
 		t.Errorf("it is held as %+v", got)
 	}
 	spec.Config = nil

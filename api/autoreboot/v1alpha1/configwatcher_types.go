@@ -42,6 +42,11 @@ type Source struct {
 	// +kubebuilder:validation:items:MaxLength=253
 	// +kubebuilder:validation:items:Pattern=`^[-._a-zA-Z0-9]*$`
 	Keys []string `json:"keys,omitempty"`
+
+	// optional says that the pods do without the object, or a key that keys names, while it does not exist: that
+	// is not reported, and its creation and its deletion are changes. Default false.
+	// +optional
+	Optional bool `json:"optional,omitempty"`
 }
 
 // ConfigWatcherSpec defines what is watched, and what is restarted.

@@ -228,3 +228,56 @@ type Volume struct {
 	// +optional
 	EmptyDir *corev1.EmptyDirVolumeSource `json:"emptyDir,omitempty"`
 }
+
+// DatabaseSecretReference names a Secret with the connection to a database, and what its keys are called. The defaults are the
+// names of servicebinding.io.
+type DatabaseSecretReference struct {
+	// name is the name of the Secret, in the same namespace.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self).hasValue()",message="must be the name of a Secret: lower-case letters, digits, '-' and '.', for instance shop-db"
+	Name string `json:"name"`
+
+	// hostKey is the key of the host, for DATABASE_HOST. Default host; "" for a Secret without it.
+	// +optional
+	// +kubebuilder:default=host
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]*$') && !self.matches('^([.]|[.][.].*)$')",message="must be a key of a Secret: letters, digits, '-', '_' and '.'; \"\" for none"
+	HostKey *string `json:"hostKey,omitempty"`
+
+	// portKey is the key of the port, for DATABASE_PORT. Default port; "" for a Secret without it.
+	// +optional
+	// +kubebuilder:default=port
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]*$') && !self.matches('^([.]|[.][.].*)$')",message="must be a key of a Secret: letters, digits, '-', '_' and '.'; \"\" for none"
+	PortKey *string `json:"portKey,omitempty"`
+
+	// usernameKey is the key of the user name, for DATABASE_USER. Default username; "" for a Secret without it.
+	// +optional
+	// +kubebuilder:default=username
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]*$') && !self.matches('^([.]|[.][.].*)$')",message="must be a key of a Secret: letters, digits, '-', '_' and '.'; \"\" for none"
+	UsernameKey *string `json:"usernameKey,omitempty"`
+
+	// passwordKey is the key of the password, for DATABASE_PASSWORD. Default password; "" for a Secret without it.
+	// +optional
+	// +kubebuilder:default=password
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]*$') && !self.matches('^([.]|[.][.].*)$')",message="must be a key of a Secret: letters, digits, '-', '_' and '.'; \"\" for none"
+	PasswordKey *string `json:"passwordKey,omitempty"`
+
+	// databaseKey is the key of the name of the database, for DATABASE_NAME. Default database; "" for a Secret without it.
+	// +optional
+	// +kubebuilder:default=database
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]*$') && !self.matches('^([.]|[.][.].*)$')",message="must be a key of a Secret: letters, digits, '-', '_' and '.'; \"\" for none"
+	DatabaseKey *string `json:"databaseKey,omitempty"`
+
+	// uriKey is the key of all of it as a URL, for DATABASE_URL. Default uri; "" for a Secret without it.
+	// +optional
+	// +kubebuilder:default=uri
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]*$') && !self.matches('^([.]|[.][.].*)$')",message="must be a key of a Secret: letters, digits, '-', '_' and '.'; \"\" for none"
+	URIKey *string `json:"uriKey,omitempty"`
+}

@@ -121,11 +121,13 @@ type Ingress struct {
 	// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self).hasValue()",message="must be the name of a Secret"
 	TLSSecretName *string `json:"tlsSecretName,omitempty"`
 
-	// annotations are put on the Ingress, for the ingress controller, cert-manager or external-dns.
+	// annotations are put on the Ingress, for the ingress controller, cert-manager or external-dns. The host name for
+	// external-dns is publish.externalName.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.qualifiedName().validate(k).hasValue())",message="every key must be an annotation key: an optional DNS prefix and '/', then at most 63 letters, digits, '-', '_' or '.'"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.matches('^([^/]*[.])?acme[.]com/') && k != 'kubernetes.io/ingress.class')",message="keys of *acme.com are reserved, and className replaces kubernetes.io/ingress.class"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.matches('^external-dns[.](alpha[.])?kubernetes[.]io/hostname$'))",message="spec.publish.externalName replaces the host name for external-dns"
 	Annotations map[string]AnnotationValue `json:"annotations,omitempty"`
 
 	// path is the beginning of the paths that lead to the application. Default "/": all.
@@ -140,6 +142,19 @@ type Ingress struct {
 	// +optional
 	// +kubebuilder:default=true
 	WaitForAddress *bool `json:"waitForAddress,omitempty"`
+}
+
+// Publish makes the application known outside.
+type Publish struct {
+	// externalName is a second DNS name outside of the cluster, such as www.acme.com. The Ingress serves it like
+	// webAppHostname, with the same path and certificate, and has the annotation by which external-dns publishes
+	// it. It belongs to one WebApp of the cluster, and the tier of the namespace has to allow it, as with
+	// webAppHostname.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self).hasValue() && self.contains('.') && self.split('.').all(l, size(l) <= 63) && !self.matches('(^|[.])[0-9]+$')",message="must be a DNS name such as www.acme.com: at least two labels of at most 63 lower-case letters, digits and '-', separated by dots; no wildcard, no address, and other scripts in their xn-- form"
+	ExternalName *string `json:"externalName,omitempty"`
 }
 
 // AnnotationValue is the value of an annotation.

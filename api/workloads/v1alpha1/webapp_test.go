@@ -69,6 +69,9 @@ func TestAccepted(t *testing.T) {
 		"resources: {requests: {cpu: 100m, memory: 1Gi}, limits: {cpu: 1}}",
 		"volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]",
 		"initContainers: [{name: wait, image: busybox}]", "sidecars: [{name: proxy, image: envoy, env: [{name: A, value: b}]}]",
+		"restartOnChange: true", "databaseSecretRef: {name: db}", "databaseSecretRef: {name: my.db, uriKey: '', databaseKey: db.name}",
+		"publish: {externalName: www.acme.com}", "publish: {externalName: xn--bcher-kva.example}", "publish: {}",
+		"ingress: {annotations: {external-dns.alpha.kubernetes.io/ttl: '60'}}",
 		"serviceAccountName: robot", "schedulerName: own", "nodeSelector: {disk: ssd}", "tolerations: [{key: a, operator: Exists}]",
 		"topologySpreadConstraints: [{topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule}]",
 		"securityContext: {runAsUser: 1000, runAsNonRoot: false}",
@@ -79,9 +82,11 @@ func TestAccepted(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	const (
-		image = "must be the reference of an image, such as registry.acme.com/app/app:v1.4"
-		host  = "must be a DNS name such as app.acme.com"
-		never = "a probe of another port can never pass"
+		image    = "must be the reference of an image, such as registry.acme.com/app/app:v1.4"
+		host     = "must be a DNS name such as app.acme.com"
+		external = "must be a DNS name such as www.acme.com"
+		key      = "must be a key of a Secret"
+		never    = "a probe of another port can never pass"
 	)
 	for _, tc := range []struct{ reason, give, field, want string }{
 		{"an image with a space", "webAppImage: a b", "spec.webAppImage", image},
@@ -128,6 +133,23 @@ func TestRefused(t *testing.T) {
 		{"an encoded path", "ingress: {path: /a%2fb}", "spec.ingress.path", "must be a path such as / or /shop"},
 		{"an annotation of ours", "ingress: {annotations: {platform.acme.com/owner: x}}", "spec.ingress.annotations", "are reserved"},
 		{"the old annotation of the class", "ingress: {annotations: {kubernetes.io/ingress.class: x}}", "spec.ingress.annotations", "className replaces"},
+		{"the host name for external-dns", "ingress: {annotations: {external-dns.alpha.kubernetes.io/hostname: x.acme.com}}", "spec.ingress.annotations", "publish.externalName replaces"},
+		{"its later name", "ingress: {annotations: {external-dns.kubernetes.io/hostname: x.acme.com}}", "spec.ingress.annotations", "publish.externalName replaces"},
+		{"an external name with a wildcard", "publish: {externalName: '*.acme.com'}", "spec.publish.externalName", external},
+		{"an external name in upper case", "publish: {externalName: Www.acme.com}", "spec.publish.externalName", external},
+		{"an external name in another script", "publish: {externalName: bücher.example}", "spec.publish.externalName", external},
+		{"an external name that is an address", "publish: {externalName: 10.0.0.1}", "spec.publish.externalName", external},
+		{"an external name of one label", "publish: {externalName: www}", "spec.publish.externalName", external},
+		{"an external name with a label of 64 letters", "publish: {externalName: " + strings.Repeat("a", 64) + ".com}", "spec.publish.externalName", external},
+		{"an empty external name", "publish: {externalName: ''}", "spec.publish.externalName", "should be at least 1 && " + external},
+		{"the host name once more", "{webAppHostname: a.b\npublish: {externalName: a.b}}", "spec.publish.externalName", "must not be webAppHostname"},
+		{"a database without a Secret", "databaseSecretRef: {}", "spec.databaseSecretRef.name", "Required value"},
+		{"a Secret of another namespace", "databaseSecretRef: {name: other/db}", "spec.databaseSecretRef.name", "must be the name of a Secret"},
+		{"a key that is none", "databaseSecretRef: {name: db, passwordKey: a/b}", "spec.databaseSecretRef.passwordKey", key},
+		{"a key that leads away", "databaseSecretRef: {name: db, hostKey: ..}", "spec.databaseSecretRef.hostKey", key},
+		{"a key of 254 letters", "databaseSecretRef: {name: db, uriKey: " + strings.Repeat("k", 254) + "}", "spec.databaseSecretRef.uriKey", "may not be more than 253"},
+		{"another key that is none", "databaseSecretRef: {name: db, usernameKey: a b, portKey: a b, databaseKey: a b}", "spec.databaseSecretRef", "usernameKey && portKey && databaseKey"},
+		{"restartOnChange that is neither", "restartOnChange: 1", "spec.restartOnChange", "must be of type boolean"},
 		{"Recreate with a surge", "strategy: {type: Recreate, maxSurge: 1}", "spec.strategy", "with the type RollingUpdate only"},
 		{"a strategy that replaces nothing", "strategy: {maxSurge: 0}", "spec.strategy", "must not both be 0"},
 		{"the same in percent", "strategy: {maxSurge: 0%, maxUnavailable: 0}", "spec.strategy", "must not both be 0"},

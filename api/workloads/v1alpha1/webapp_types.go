@@ -20,6 +20,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.config) || !has(self.volumeMounts) || self.volumeMounts.all(m, m.mountPath != '/etc/webapp')",message="must not have the mountPath /etc/webapp, where spec.config is",fieldPath=".volumeMounts"
 // +kubebuilder:validation:XValidation:rule="!has(self.initContainers) || !has(self.sidecars) || self.initContainers.all(c, self.sidecars.all(s, s.name != c.name))",message="must not have the name of one of spec.initContainers",fieldPath=".sidecars"
 // +kubebuilder:validation:XValidation:rule="!has(self.migration) || self.webAppImage.contains('@sha256:') || (self.webAppImage.matches(':[A-Za-z0-9_][-A-Za-z0-9_.]*$') && !self.webAppImage.endsWith(':latest'))",message="needs a webAppImage with a tag other than latest, or a digest: a migration runs once for each image, which has to be told from others by its name",fieldPath=".migration"
+// +kubebuilder:validation:XValidation:rule="!has(self.publish) || !has(self.publish.externalName) || self.publish.externalName != self.webAppHostname",message="must not be webAppHostname, under which the application is reached already",fieldPath=".publish.externalName"
 type WebAppSpec struct {
 	// webAppImage is the container image of the application, with a tag or a digest, for instance
 	// registry.acme.com/app/app:v1.4. A change rolls the pods.
@@ -96,13 +97,28 @@ type WebAppSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=9,displayName="Environment variables",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Env []corev1.EnvVar `json:"env,omitempty"`
 
-	// envFrom takes environment variables from whole ConfigMaps and Secrets. A change of those does not roll
-	// the pods: a ConfigWatcher does that.
+	// envFrom takes environment variables from whole ConfigMaps and Secrets. A change of those rolls the pods
+	// with restartOnChange only.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=10,displayName="Environment from ConfigMaps and Secrets",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
+
+	// restartOnChange rolls the pods when the content of a ConfigMap or Secret changes from which env or envFrom
+	// of any of their containers takes variables: once for each change, by a ConfigWatcher of the WebApp. Volumes
+	// do not count, because Kubernetes updates their files in running pods. Default false.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=23,displayName="Restart on change",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
+	RestartOnChange bool `json:"restartOnChange,omitempty"`
+
+	// databaseSecretRef names the Secret with the connection to a database. No pod of a version starts before it
+	// exists and has its keys, which the application and its migration get as the environment variables
+	// DATABASE_HOST, DATABASE_PORT, DATABASE_USER, DATABASE_PASSWORD, DATABASE_NAME and DATABASE_URL. When one of them
+	// changes, the pods roll once. A variable of the same name in env replaces it. Default: no database.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=24,displayName="Secret of the database",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	DatabaseSecretRef *DatabaseSecretReference `json:"databaseSecretRef,omitempty"`
 
 	// config are files of the application: names and contents, shown in /etc/webapp. A change rolls the
 	// pods; those of before keep the files that they have started with. At most 1 MiB in all.
@@ -130,6 +146,11 @@ type WebAppSpec struct {
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=14,displayName="Ingress",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Ingress *Ingress `json:"ingress,omitempty"`
+
+	// publish makes the application known to those outside who know nothing of Kubernetes.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=25,displayName="Publish",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"}
+	Publish *Publish `json:"publish,omitempty"`
 
 	// autoscaling scales the application by its use of cpu. The number of replicas is then not the
 	// operator's business. Default: none.
@@ -211,7 +232,7 @@ const (
 // WebApp is a web application: pods of an image, a stable name inside the cluster and a host name
 // outside, with the defaults of a tier.
 //
-// +operator-sdk:csv:customresourcedefinitions:order=6,displayName="Web Application",resources={{Deployment,v1,""},{Service,v1,""},{Ingress,v1,""},{ConfigMap,v1,""},{ServiceAccount,v1,""},{PodDisruptionBudget,v1,""},{HorizontalPodAutoscaler,v2,""},{NetworkPolicy,v1,""},{Job,v1,""},{ControllerRevision,v1,""}}
+// +operator-sdk:csv:customresourcedefinitions:order=6,displayName="Web Application",resources={{Deployment,v1,""},{Service,v1,""},{Ingress,v1,""},{ConfigMap,v1,""},{ServiceAccount,v1,""},{PodDisruptionBudget,v1,""},{HorizontalPodAutoscaler,v2,""},{NetworkPolicy,v1,""},{Job,v1,""},{ControllerRevision,v1,""},{ConfigWatcher,v1alpha1,""}}
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.webAppReplicas,statuspath=.status.replicas,selectorpath=.status.selector
@@ -289,11 +310,13 @@ type WebAppStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=9,displayName="ConfigMap",xDescriptors={"urn:alm:descriptor:text"}
 	ConfigMap string `json:"configMap,omitempty"`
 
-	// claim is the host name and path that belong to this object: HOST/PATH. Who has a claim keeps it until it
-	// asks for another one, or is deleted.
+	// claims are the host names and paths that belong to this object, each as HOST/PATH. Who has a claim keeps it
+	// until it asks for another one, or is deleted.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,order=8,displayName="Claim",xDescriptors={"urn:alm:descriptor:text"}
-	Claim string `json:"claim,omitempty"`
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=2
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=8,displayName="Claims",xDescriptors={"urn:alm:descriptor:text"}
+	Claims []string `json:"claims,omitempty"`
 
 	WebAppRevisions `json:",inline"`
 }

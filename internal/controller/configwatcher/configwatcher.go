@@ -178,6 +178,10 @@ func (r *run) observe(ctx context.Context, key restart.Key, s v1alpha1.Source) e
 		return nil
 	}
 	content, meta, err := r.read(ctx, s)
+	if apierrors.IsNotFound(err) && s.Optional {
+		r.req.Observed = append(r.req.Observed, observe(key, s, nil, &metav1.ObjectMeta{}))
+		return nil
+	}
 	if apierrors.IsNotFound(err) {
 		r.reason = "SourceMissing"
 		r.missing = append(r.missing, fmt.Sprintf("%s/%s does not exist", s.Kind, s.Name))

@@ -51,11 +51,14 @@ func observe(key restart.Key, s v1alpha1.Source, content map[string][]byte, meta
 		o.Keys = map[string]restart.Hash{}
 		for _, k := range s.Keys {
 			v, exists := content[k]
-			if !exists {
+			switch {
+			case exists:
+				o.Keys[k] = key.Short([]byte(k), v)
+			case s.Optional:
+				o.Keys[k] = key.Short([]byte(k))
+			default:
 				o.Absent = append(o.Absent, k)
-				continue
 			}
-			o.Keys[k] = key.Short([]byte(k), v)
 		}
 		return o
 	}

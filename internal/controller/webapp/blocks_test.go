@@ -38,6 +38,9 @@ var blocks = map[string]string{
 	"args":                          `["--fast"]`,
 	"env":                           `[{"name":"B","value":"2"},{"name":"A"},{"name":"P","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}}]`,
 	"envFrom":                       `[{"secretRef":{"name":"s"}}]`,
+	"restartOnChange":               `true`,
+	"databaseSecretRef":             `{"name":"db","uriKey":""}`,
+	"publish":                       `{"externalName":"www.EXAMPLE"}`,
 	"config":                        `{"app.ini":"x=1"}`,
 	"resources":                     `{"limits":{"memory":"1Gi"}}`,
 	"probes":                        `{"readiness":{"path":"/ready"},"liveness":{"command":["alive"]},"startup":{"failureThreshold":60}}`,
@@ -70,6 +73,9 @@ var blocks = map[string]string{
 // unseen are those that change no child by themselves.
 var unseen = []string{"autoRollback", "rolloutDeadline"}
 
+// needs are blocks without which others mean nothing.
+var needs = map[string]string{"volumeMounts": "volumes", "restartOnChange": "envFrom"}
+
 // optional are the names of the optional fields of a spec.
 func optional(t reflect.Type) (all []string) {
 	for i := range t.NumField() {
@@ -92,11 +98,11 @@ func with(set bool, fields ...string) string {
 		if set {
 			spec[f] = json.RawMessage(blocks[f])
 		}
-		if f == "volumeMounts" && set {
-			spec["volumes"] = json.RawMessage(blocks["volumes"])
-		}
-		if f == "volumeMounts" && !set {
-			spec["volumes"] = json.RawMessage("null")
+		if other := needs[f]; other != "" {
+			spec[other] = json.RawMessage("null")
+			if set {
+				spec[other] = json.RawMessage(blocks[other])
+			}
 		}
 	}
 	text, err := json.Marshal(map[string]any{"spec": spec})
@@ -177,6 +183,7 @@ var _ = Describe("The optional blocks", func() {
 	It("come and go, each with each other one, and leave what was there before", func() {
 		op := StartOperator(Configured("webApp: {maxConcurrentReconciles: 50}"))
 		ns := Namespace()
+		Create(databaseSecret(ns, "secret"))
 		var apps []*v1alpha1.WebApp
 		for i := range 32 { // at a time: the API server has 250 addresses for Services
 			a := webApp(ns, func(s *v1alpha1.WebAppSpec) { s.WebAppHostname = fmt.Sprintf("pair-%d.acme.com", i) })
@@ -199,7 +206,8 @@ var _ = Describe("The optional blocks", func() {
 			for i, pair := range some {
 				generations[apps[i].Name] = live(deploymentOf(apps[i])).Generation
 				before := fmt.Sprintf(`"rollbackTo":%d`, apps[i].Status.Revisions[1].Number)
-				Patch(apps[i], strings.Replace(with(true, pair...), `"rollbackTo":1`, before, 1))
+				body := strings.ReplaceAll(with(true, pair...), "EXAMPLE", fmt.Sprintf("pair-%d.acme.com", i))
+				Patch(apps[i], strings.Replace(body, `"rollbackTo":1`, before, 1))
 				if slices.Contains(pair, "migration") && !slices.Contains(pair, "rollbackTo") {
 					migrations++
 				}

@@ -22,7 +22,7 @@ import (
 	"github.com/acme/platform-operator/internal/tenancy"
 )
 
-// claimIndex is the index of WebApps by the host name and path that they ask for.
+// claimIndex is the index of WebApps by the host names and paths that they ask for.
 const claimIndex = "claim"
 
 // pathOf is the beginning of the paths that lead to a WebApp.
@@ -33,19 +33,38 @@ func pathOf(a *v1alpha1.WebApp) string {
 	return a.Spec.Ingress.Path
 }
 
-// claimOf is the host name and path that a WebApp asks for. A slash at the end makes no difference to an ingress controller.
-func claimOf(a *v1alpha1.WebApp) string {
-	return a.Spec.WebAppHostname + "/" + strings.Trim(pathOf(a), "/")
+// externalNames are the names that a WebApp has outside beside its host name.
+func externalNames(a *v1alpha1.WebApp) []string {
+	if a.Spec.Publish == nil || a.Spec.Publish.ExternalName == nil {
+		return nil
+	}
+	return []string{*a.Spec.Publish.ExternalName}
+}
+
+// hostsOf are the host names that a WebApp asks for.
+func hostsOf(a *v1alpha1.WebApp) []string {
+	return append([]string{a.Spec.WebAppHostname}, externalNames(a)...)
+}
+
+// claimOn is a host name and path. A slash at the end makes no difference to an ingress controller.
+func claimOn(host, path string) string { return host + "/" + strings.Trim(path, "/") }
+
+// claimsOf are the host names and paths that a WebApp asks for.
+func claimsOf(a *v1alpha1.WebApp) (all []string) {
+	for _, host := range hostsOf(a) {
+		all = append(all, claimOn(host, pathOf(a)))
+	}
+	return all
 }
 
 // precedes reports whether a has the better right to what both ask for: one that has it keeps it, else the older one gets it,
 // and of two that were created in the same second the one whose UID sorts first. One that is being deleted asks for nothing.
-func precedes(a, b *v1alpha1.WebApp) bool {
+func precedes(a, b *v1alpha1.WebApp, claim string) bool {
 	if !a.DeletionTimestamp.IsZero() {
 		return false
 	}
 	holds := func(w *v1alpha1.WebApp) int {
-		if w.Status.Claim == claimOf(w) {
+		if slices.Contains(w.Status.Claims, claim) {
 			return 0
 		}
 		return 1
@@ -56,10 +75,11 @@ func precedes(a, b *v1alpha1.WebApp) bool {
 // refusal says why a host name cannot be had; the zero value says that it can.
 type refusal struct{ reason, message string }
 
-// judgeClaim judges whether a WebApp may have the host name and path that it asks for. The others ask for the same; who they
-// are is not said, for they may be in namespaces that nobody here may look into.
-func judgeClaim(a *v1alpha1.WebApp, tier tenancy.Tier, others []v1alpha1.WebApp) refusal {
-	if host := a.Spec.WebAppHostname; !tier.AllowsHostname(host) {
+// judgeClaim judges whether a WebApp may have a host name, with its path, that it asks for. The others ask for the same; who
+// they are is not said, for they may be in namespaces that nobody here may look into.
+func judgeClaim(a *v1alpha1.WebApp, host string, tier tenancy.Tier, others []v1alpha1.WebApp) refusal {
+	claim := claimOn(host, pathOf(a))
+	if !tier.AllowsHostname(host) {
 		allowed := "none at all"
 		if len(tier.Hostnames) > 0 {
 			allowed = strings.Join(tier.Hostnames, ", ")
@@ -67,37 +87,75 @@ func judgeClaim(a *v1alpha1.WebApp, tier tenancy.Tier, others []v1alpha1.WebApp)
 		return refusal{ReasonHostnameNotAllowed, fmt.Sprintf(
 			"the tier %s of this namespace does not allow the host name %q; choose one of: %s", tier.Name, host, allowed)}
 	}
-	if slices.ContainsFunc(others, func(o v1alpha1.WebApp) bool { return o.UID != a.UID && precedes(&o, a) }) {
+	if slices.ContainsFunc(others, func(o v1alpha1.WebApp) bool { return o.UID != a.UID && precedes(&o, a, claim) }) {
 		return refusal{ReasonHostnameTaken, fmt.Sprintf(
 			"the host name %q with the path %q belongs to another WebApp of the cluster, which had it first; choose another host name or path",
-			a.Spec.WebAppHostname, pathOf(a))}
+			host, pathOf(a))}
 	}
 	return refusal{}
 }
 
-// admit finds out whether the WebApp may have its host name. Without it, the Ingress goes and all else stays as it is.
+// admit finds out whether the WebApp may have its host names. An Ingress for one that it may not have goes, and all else stays as
+// it is.
 func (r *run) admit(ctx context.Context) (engine.Outcome, error) {
-	tier, why, err := r.tier(ctx)
+	tier, refused, err := r.tier(ctx)
 	if err != nil {
 		return engine.Outcome{}, err
 	}
+	var granted []string
+	for _, host := range hostsOf(r.Obj) {
+		why := refused
+		if why.reason == "" {
+			why, err = r.judge(ctx, host, tier)
+		}
+		if err != nil {
+			return engine.Outcome{}, err
+		}
+		if why.reason == "" {
+			granted = append(granted, claimOn(host, pathOf(r.Obj)))
+		}
+		refused = cmp.Or(refused, why)
+	}
+	r.Obj.Status.Claims, r.Obj.Status.URL = granted, ""
+	if slices.Contains(granted, claimsOf(r.Obj)[0]) {
+		r.Obj.Status.URL = urlOf(r.Obj)
+	}
+	if refused.reason == "" {
+		return engine.Done().Saying(fmt.Sprintf("the host name %q is this object's", strings.Join(hostsOf(r.Obj), `" and "`))), nil
+	}
+	return engine.BlockFor(recheck, refused.reason, refused.message), r.withdraw(ctx, granted)
+}
+
+// judge judges a host name that the WebApp asks for.
+func (r *run) judge(ctx context.Context, host string, tier tenancy.Tier) (refusal, error) {
 	list := &v1alpha1.WebAppList{}
-	if err := r.Client.List(ctx, list, client.MatchingFields{claimIndex: claimOf(r.Obj)}, client.DisableReadYourWritesConsistency); err != nil {
-		return engine.Outcome{}, fmt.Errorf("listing who asks for the host name: %w", err)
+	if err := r.Client.List(ctx, list, client.MatchingFields{claimIndex: claimOn(host, pathOf(r.Obj))}, client.DisableReadYourWritesConsistency); err != nil {
+		return refusal{}, fmt.Errorf("listing who asks for the host name: %w", err)
 	}
-	if why.reason == "" {
-		why = judgeClaim(r.Obj, tier, list.Items)
-	}
-	if why.reason == "" {
-		r.Obj.Status.Claim, r.Obj.Status.URL = claimOf(r.Obj), urlOf(r.Obj)
-		return engine.Done().Saying(fmt.Sprintf("the host name %q is this object's", r.Obj.Spec.WebAppHostname)), nil
-	}
-	r.Obj.Status.Claim, r.Obj.Status.URL = "", ""
+	return judgeClaim(r.Obj, host, tier, list.Items), nil
+}
+
+// withdraw deletes the Ingress if it serves anything but what is granted.
+func (r *run) withdraw(ctx context.Context, granted []string) error {
 	ingress, exists, err := own(ctx, r, r.key(), &networkingv1.Ingress{})
-	if err == nil && exists && ingress.DeletionTimestamp.IsZero() {
-		err = r.Discard(ctx, ingress, metav1.DeletePropagationBackground)
+	if err != nil || !exists || !ingress.DeletionTimestamp.IsZero() || !slices.ContainsFunc(served(ingress), func(claim string) bool { return !slices.Contains(granted, claim) }) {
+		return err
 	}
-	return engine.BlockFor(recheck, why.reason, why.message), err
+	return r.Discard(ctx, ingress, metav1.DeletePropagationBackground)
+}
+
+// served are the host names and paths that an Ingress serves.
+func served(ingress *networkingv1.Ingress) (all []string) {
+	for _, rule := range ingress.Spec.Rules {
+		if rule.HTTP == nil {
+			all = append(all, claimOn(rule.Host, ""))
+			continue
+		}
+		for _, p := range rule.HTTP.Paths {
+			all = append(all, claimOn(rule.Host, p.Path))
+		}
+	}
+	return all
 }
 
 // urlOf is where a WebApp is reached.

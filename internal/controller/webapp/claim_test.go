@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -26,9 +28,9 @@ func asking(uid types.UID, second int64, with ...func(*v1alpha1.WebApp)) v1alpha
 	return *a
 }
 
-func holding(a *v1alpha1.WebApp) { a.Status.Claim = claimOf(a) }
+func holding(a *v1alpha1.WebApp) { a.Status.Claims = claimsOf(a) }
 func leaving(a *v1alpha1.WebApp) { a.DeletionTimestamp = new(metav1.NewTime(time.Unix(9, 0))) }
-func stale(a *v1alpha1.WebApp)   { a.Status.Claim = "other.acme.com/" }
+func stale(a *v1alpha1.WebApp)   { a.Status.Claims = []string{"other.acme.com/"} }
 
 func TestJudgeClaim(t *testing.T) {
 	for _, tc := range []struct {
@@ -51,7 +53,7 @@ func TestJudgeClaim(t *testing.T) {
 		{"both took it at once, and this is older", asking("b", 2, holding), []v1alpha1.WebApp{asking("c", 3, holding)}, false},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			got := judgeClaim(&tc.me, tenancy.Tier{}, tc.others)
+			got := judgeClaim(&tc.me, "app.acme.com", tenancy.Tier{}, tc.others)
 			if (got.reason == ReasonHostnameTaken) != tc.taken {
 				t.Errorf("got %+v, want taken %v", got, tc.taken)
 			}
@@ -79,7 +81,7 @@ func TestTheTierDecidesWhichHostNames(t *testing.T) {
 		{[]string{"acme.com"}, "app.acme.com", false},
 	} {
 		a := asking("a", 1, func(a *v1alpha1.WebApp) { a.Spec.WebAppHostname = tc.host })
-		got := judgeClaim(&a, tenancy.Tier{Hostnames: tc.patterns}, nil)
+		got := judgeClaim(&a, tc.host, tenancy.Tier{Hostnames: tc.patterns}, nil)
 		if (got.reason == "") != tc.allowed || !tc.allowed && got.reason != ReasonHostnameNotAllowed {
 			t.Errorf("%q for %s: got %+v", tc.patterns, tc.host, got)
 		}
@@ -88,9 +90,52 @@ func TestTheTierDecidesWhichHostNames(t *testing.T) {
 
 func TestClaimsAreOfHostAndPath(t *testing.T) {
 	claim := func(path string) string {
-		return claimOf(app(common.TierDev, func(s *v1alpha1.WebAppSpec) { s.Ingress = &v1alpha1.Ingress{Path: path} }))
+		return claimsOf(app(common.TierDev, func(s *v1alpha1.WebAppSpec) { s.Ingress = &v1alpha1.Ingress{Path: path} }))[0]
 	}
-	if claim("") != "app.acme.com/" || claim("/") != claimOf(app(common.TierDev)) || claim("/a/") != claim("/a") || claim("/a") == claim("/b") {
+	if claim("") != "app.acme.com/" || claim("/") != claim("") || claim("/a/") != claim("/a") || claim("/a") == claim("/b") {
 		t.Error("equal paths have different claims, or different ones equal claims")
+	}
+}
+
+func TestAnExternalNameIsAHostNameLikeTheOther(t *testing.T) {
+	www := func(a *v1alpha1.WebApp) { a.Spec.Publish = &v1alpha1.Publish{ExternalName: new("www.acme.com")} }
+	here := func(a *v1alpha1.WebApp) { a.Spec.WebAppHostname = "www.acme.com" }
+	both := asking("b", 2, www)
+	if diff := cmp.Diff([]string{"app.acme.com/", "www.acme.com/"}, claimsOf(&both)); diff != "" {
+		t.Errorf("claims, -want +got:\n%s", diff)
+	}
+	for _, tc := range []struct {
+		reason string
+		me     v1alpha1.WebApp
+		host   string
+		tier   tenancy.Tier
+		other  v1alpha1.WebApp
+		want   string
+	}{
+		{"an older one has it as its host name", both, "www.acme.com", tenancy.Tier{}, asking("a", 1, here), ReasonHostnameTaken},
+		{"an older one has it as its external name", asking("b", 2, here), "www.acme.com", tenancy.Tier{}, asking("a", 1, www), ReasonHostnameTaken},
+		{"a younger one that has it", asking("b", 2, www), "www.acme.com", tenancy.Tier{}, asking("c", 3, www, holding), ReasonHostnameTaken},
+		{"an older one that has only its host name", asking("b", 2, www, holding), "www.acme.com", tenancy.Tier{}, asking("a", 1, holding, www), ""},
+		{"the tier does not allow it", both, "www.acme.com", tenancy.Tier{Hostnames: []string{"app.acme.com"}}, asking("c", 3), ReasonHostnameNotAllowed},
+		{"the tier allows the other", both, "app.acme.com", tenancy.Tier{Hostnames: []string{"app.acme.com"}}, asking("c", 3), ""},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			got := judgeClaim(&tc.me, tc.host, tc.tier, []v1alpha1.WebApp{tc.other})
+			if got.reason != tc.want || tc.want != "" && !strings.Contains(got.message, tc.host) {
+				t.Errorf("got %+v, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestWhatAnIngressServes(t *testing.T) {
+	http := func(path string) networkingv1.IngressRuleValue {
+		return networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{{Path: path}}}}
+	}
+	got := served(&networkingv1.Ingress{Spec: networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{
+		{Host: "a.b", IngressRuleValue: http("/x/")}, {Host: "c.d", IngressRuleValue: http("/")}, {Host: "e.f"},
+	}}})
+	if diff := cmp.Diff([]string{"a.b/x", "c.d/", "e.f/"}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }

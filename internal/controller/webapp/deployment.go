@@ -17,32 +17,32 @@ import (
 	"github.com/acme/platform-operator/internal/engine"
 )
 
-// deploymentChildren is the Deployment. While a migration has not succeeded it stays as it is, or is not made.
-func (in input) deploymentChildren() ([]engine.Child, error) {
+// deploymentChildren is the Deployment, and the template that its pods have or get. While no pod of the present version may start
+// it stays as it is, or is not made.
+func (in input) deploymentChildren() ([]engine.Child, *corev1ac.PodTemplateSpecApplyConfiguration, error) {
 	if !in.hold {
-		child, err := in.deploymentChild()
-		return []engine.Child{child}, err
+		d, err := in.deploymentIntent()
+		if err != nil {
+			return nil, nil, err
+		}
+		return []engine.Child{in.deploymentChild(d)}, d.Spec.Template, nil
 	}
 	if in.deployment == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
 	kept := in.deployment.ours
 	kept.OwnerReferences = nil // the engine adds it
-	return []engine.Child{engine.NewChild[appsv1.Deployment](kept, appsv1ac.ExtractDeployment).IfUnchanged()}, nil
+	return []engine.Child{engine.NewChild[appsv1.Deployment](kept, appsv1ac.ExtractDeployment).IfUnchanged()}, orDefault(kept.Spec, appsv1ac.DeploymentSpecApplyConfiguration{}).Template, nil
 }
 
 // deploymentChild wraps the Deployment. What follows from a default is sent only to the version that was looked at: somebody
 // else may take the field at this moment.
-func (in input) deploymentChild() (engine.Child, error) {
-	d, err := in.deploymentIntent()
-	if err != nil {
-		return engine.Child{}, err
-	}
+func (in input) deploymentChild(d *appsv1ac.DeploymentApplyConfiguration) engine.Child {
 	child := engine.NewChild[appsv1.Deployment](d, appsv1ac.ExtractDeployment)
 	if spec := in.app.Spec; spec.WebAppReplicas == nil || spec.Autoscaling != nil || spec.Resources == nil {
 		child = child.IfUnchanged()
 	}
-	return child, nil
+	return child
 }
 
 func (in input) deploymentIntent() (*appsv1ac.DeploymentApplyConfiguration, error) {
@@ -125,7 +125,7 @@ func (in input) container(c *converter) *corev1ac.ContainerApplyConfiguration {
 		ports = append(ports, corev1ac.ContainerPort().WithName(p.Name).WithContainerPort(p.Port).WithProtocol(protocol(p)))
 	}
 	app := corev1ac.Container().WithName(containerName).WithImage(spec.WebAppImage).WithCommand(spec.Command...).WithArgs(spec.Args...).
-		WithEnv(all[corev1ac.EnvVarApplyConfiguration](c, variables(spec.Env))...).
+		WithEnv(all[corev1ac.EnvVarApplyConfiguration](c, variables(environment(spec)))...).
 		WithEnvFrom(all[corev1ac.EnvFromSourceApplyConfiguration](c, spec.EnvFrom)...).
 		WithVolumeMounts(all[corev1ac.VolumeMountApplyConfiguration](c, spec.VolumeMounts)...).
 		WithPorts(ports...).WithSecurityContext(in.security())

@@ -55,7 +55,8 @@ type input struct {
 	serving *corev1.ConfigMap
 	// clash tells that somebody has given a port of the live Service the name of one of ours: the two cannot be merged.
 	clash bool
-	// hold keeps the Deployment as it is: the migration of the present version has not succeeded yet.
+	// hold keeps the Deployment as it is: the migration of the present version has not succeeded yet, or its database cannot be
+	// reached.
 	hold bool
 	// revision is the number of the revision that the pods are made from, and content what is in it.
 	revision int64
@@ -74,7 +75,11 @@ type held struct {
 
 // desired are the children of a WebApp, complete. What takes rights away comes before what gives them.
 func desired(in input) ([]engine.Child, error) {
-	deployment, err := in.deploymentChildren()
+	deployment, pods, err := in.deploymentChildren()
+	if err != nil {
+		return nil, err
+	}
+	watcher, err := in.watcherChildren(pods)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +99,7 @@ func desired(in input) ([]engine.Child, error) {
 	if in.clash {
 		service = service.OrReplace()
 	}
-	all = append(append(all, service), deployment...)
+	all = append(append(append(all, service), watcher...), deployment...) // what is watched is read before pods start with it
 	if in.app.Spec.Autoscaling != nil {
 		all = append(all, engine.NewChild[autoscalingv2.HorizontalPodAutoscaler](in.autoscaler(), autoscalingv2ac.ExtractHorizontalPodAutoscaler))
 	}
@@ -201,7 +206,10 @@ func protocol(p v1alpha1.Port) corev1.Protocol {
 	return p.Protocol
 }
 
-// ingress sends the host name's requests to the Service.
+// externalDNS are the annotations by which external-dns publishes a host name: up to its version 0.21, and since.
+var externalDNS = []string{"external-dns.alpha.kubernetes.io/hostname", "external-dns.kubernetes.io/hostname"}
+
+// ingress sends the requests to the host names to the Service.
 func (in input) ingress() *networkingv1ac.IngressApplyConfiguration {
 	asked := v1alpha1.Ingress{}
 	if in.app.Spec.Ingress != nil {
@@ -210,15 +218,22 @@ func (in input) ingress() *networkingv1ac.IngressApplyConfiguration {
 	backend := networkingv1ac.IngressBackend().WithService(networkingv1ac.IngressServiceBackend().WithName(in.name()).
 		WithPort(networkingv1ac.ServiceBackendPort().WithName(portName)))
 	path := networkingv1ac.HTTPIngressPath().WithPath(pathOf(in.app)).WithPathType(networkingv1.PathTypePrefix).WithBackend(backend)
-	spec := networkingv1ac.IngressSpec().WithRules(networkingv1ac.IngressRule().WithHost(in.app.Spec.WebAppHostname).
-		WithHTTP(networkingv1ac.HTTPIngressRuleValue().WithPaths(path)))
+	spec, hosts := networkingv1ac.IngressSpec(), hostsOf(in.app)
+	for _, host := range hosts {
+		spec.WithRules(networkingv1ac.IngressRule().WithHost(host).WithHTTP(networkingv1ac.HTTPIngressRuleValue().WithPaths(path)))
+	}
 	spec.IngressClassName = asked.ClassName
 	if asked.TLSSecretName != nil {
-		spec.WithTLS(networkingv1ac.IngressTLS().WithHosts(in.app.Spec.WebAppHostname).WithSecretName(*asked.TLSSecretName))
+		spec.WithTLS(networkingv1ac.IngressTLS().WithHosts(hosts...).WithSecretName(*asked.TLSSecretName))
 	}
 	annotations := map[string]string{}
 	for k, v := range asked.Annotations {
 		annotations[k] = string(v)
+	}
+	for _, name := range externalNames(in.app) {
+		for _, key := range externalDNS {
+			annotations[key] = name
+		}
 	}
 	return networkingv1ac.Ingress(in.name(), in.app.Namespace).WithAnnotations(annotations).WithSpec(spec)
 }

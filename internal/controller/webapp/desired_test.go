@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	autorebootv1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
 )
@@ -53,6 +54,8 @@ func everything(s *v1alpha1.WebAppSpec) {
 	}}}
 	s.EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "s"}}}}
 	s.Config = map[string]v1alpha1.FileContent{"b.ini": "x=1", "a.ini": "y=2"}
+	s.RestartOnChange, s.DatabaseSecretRef = true, &v1alpha1.DatabaseSecretReference{Name: "db", DatabaseKey: new("dbname"), URIKey: new("")}
+	s.Publish = &v1alpha1.Publish{ExternalName: new("www.acme.com")}
 	s.Resources = &v1alpha1.Resources{Requests: amounts("1", "1Gi"), Limits: amounts("2", "2Gi")}
 	s.Probes = &v1alpha1.Probes{
 		Readiness: &v1alpha1.Probe{Path: new("/ready"), Port: new(int32(9090)), PeriodSeconds: new(int32(1))},
@@ -109,6 +112,9 @@ func manifests(t *testing.T, in input) string {
 	}
 	if in.app.Spec.Autoscaling != nil {
 		list = append(list, in.autoscaler())
+	}
+	if w := in.watcher(in.watched(deployment.Spec.Template)); w != nil {
+		list = append(list, w)
 	}
 	children, err := desired(in)
 	if err != nil || len(children) != len(list) {
@@ -337,6 +343,8 @@ func TestCopiesAreNoChildren(t *testing.T) {
 		{&appsv1.Deployment{ObjectMeta: at(configName(a))}, false},
 		{&networkingv1.NetworkPolicy{ObjectMeta: at("web-webapp")}, true},
 		{&networkingv1.NetworkPolicy{ObjectMeta: at("web")}, false},
+		{&autorebootv1alpha1.ConfigWatcher{ObjectMeta: at("web-webapp")}, true},
+		{&autorebootv1alpha1.ConfigWatcher{ObjectMeta: at("web")}, false},
 		{&corev1.ConfigMap{ObjectMeta: at(configName(a))}, true},
 		{&corev1.ConfigMap{ObjectMeta: at("web-config-0123456789")}, true},
 		{&corev1.ConfigMap{ObjectMeta: at("child-" + configName(a))}, false},

@@ -124,7 +124,7 @@ func TestMigrationJob(t *testing.T) {
 		int32(0), corev1.RestartPolicyNever, 1, 0,
 		[]string{"migrate"},
 		0, true,
-		true, corev1.TerminationMessageFallbackToLogsOnError, "", 3, 3, "robot",
+		true, corev1.TerminationMessageFallbackToLogsOnError, "", 8, 3, "robot",
 		true, false,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

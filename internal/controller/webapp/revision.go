@@ -32,7 +32,7 @@ func copyAround(to, from *v1alpha1.WebAppSpec) {
 	to.WebAppHostname, to.Ingress, to.Isolation = from.WebAppHostname, from.Ingress, from.Isolation
 	to.WebAppReplicas, to.Autoscaling, to.MaxUnavailable = from.WebAppReplicas, from.Autoscaling, from.MaxUnavailable
 	to.Strategy, to.RevisionHistoryLimit, to.Migration = from.Strategy, from.RevisionHistoryLimit, from.Migration
-	to.WebAppRollout = from.WebAppRollout
+	to.Publish, to.RestartOnChange, to.WebAppRollout = from.Publish, from.RestartOnChange, from.WebAppRollout
 }
 
 // content is what a revision holds: the part of a spec that decides what the pods are.

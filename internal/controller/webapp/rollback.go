@@ -39,7 +39,10 @@ func (r *run) steer(ctx context.Context) error {
 	if app.Spec, err = restored(r.Obj.Spec, wanted); err != nil {
 		return err
 	}
-	if r.hold = r.holds(); !r.hold {
+	if r.lacks, err = r.findDatabase(ctx); err != nil {
+		return err
+	}
+	if r.hold = r.lacks != "" || r.holds(); !r.hold {
 		take(r.Obj, r.course, app.Spec.WebAppImage, own.hash)
 		r.taken = wanted
 	}

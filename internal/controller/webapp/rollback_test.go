@@ -103,7 +103,9 @@ var _ = Describe("Revisions", Ordered, ContinueOnFailure, func() {
 	It("are numbered by what makes the pods, and the ten last used are kept", func() {
 		a := serving(webApp(Namespace()))
 		Expect([]any{a.Status.Revision, a.Status.ServingRevision, numbers(a)}).To(Equal([]any{int64(1), int64(1), []int64{1}}))
-		Change(a, func(a *v1alpha1.WebApp) { a.Spec.WebAppHostname, a.Spec.WebAppReplicas = "moved-"+a.Spec.WebAppHostname, new(int32(3)) })
+		Change(a, func(a *v1alpha1.WebApp) {
+			a.Spec.WebAppHostname, a.Spec.WebAppReplicas = "moved-"+a.Spec.WebAppHostname, new(int32(3))
+		})
 		roll(a)
 		AwaitReady(a)
 		Expect(numbers(a)).To(Equal([]int64{1}), "the pods are the same")
@@ -182,7 +184,9 @@ var _ = Describe("Revisions", Ordered, ContinueOnFailure, func() {
 		Expect([]any{a.Status.Revision, a.Status.ServingRevision, a.Status.Image, a.Spec.WebAppImage}).To(Equal([]any{int64(1), int64(1), imageOf(1), imageOf(2)}))
 
 		By("changing the spec meanwhile")
-		Change(a, func(a *v1alpha1.WebApp) { a.Spec.Args, a.Spec.WebAppHostname = []string{"--new"}, "moved-"+a.Spec.WebAppHostname })
+		Change(a, func(a *v1alpha1.WebApp) {
+			a.Spec.Args, a.Spec.WebAppHostname = []string{"--new"}, "moved-"+a.Spec.WebAppHostname
+		})
 		Eventually(Ready(a)).Should(Equal("True RolledBack"))
 		Expect(live(ingressOf(a)).Spec.Rules[0].Host).To(HavePrefix("moved-"), "what is not of the pods counts")
 		Expect(deployedImage(a)()).To(Equal(imageOf(1)))
@@ -190,7 +194,9 @@ var _ = Describe("Revisions", Ordered, ContinueOnFailure, func() {
 		op.Wire.Forget()
 		op.Restart()
 		Poke(a)
-		Consistently(func() []testenv.Write { return op.Wire.Writes(func(w testenv.Write) bool { return w.For(a.Namespace) }) }, "1s").Should(BeEmpty())
+		Consistently(func() []testenv.Write {
+			return op.Wire.Writes(func(w testenv.Write) bool { return w.For(a.Namespace) })
+		}, "1s").Should(BeEmpty())
 
 		By("going back to the spec")
 		Change(a, func(a *v1alpha1.WebApp) { a.Spec.Args, a.Spec.RollbackTo = nil, nil })
@@ -342,7 +348,9 @@ var _ = Describe("A rollout", Ordered, ContinueOnFailure, func() {
 		op.Wire.Forget()
 		op.Restart()
 		pass(a, time.Hour)
-		Consistently(func() []testenv.Write { return op.Wire.Writes(func(w testenv.Write) bool { return w.For(a.Namespace) }) }, "1s").Should(BeEmpty())
+		Consistently(func() []testenv.Write {
+			return op.Wire.Writes(func(w testenv.Write) bool { return w.For(a.Namespace) })
+		}, "1s").Should(BeEmpty())
 		Change(a, func(a *v1alpha1.WebApp) { a.Spec.WebAppReplicas = new(int32(2)) })
 		Eventually(Ready(a)).Should(Equal("False RolledBack"))
 		Expect(deployedImage(a)()).To(Equal(imageOf(1)))

@@ -4,11 +4,12 @@
 // Package webapp reconciles WebApps: web applications, each from one manifest.
 //
 // It makes a Deployment, a Service and an Ingress, and what belongs to them: a ServiceAccount without a token, a ConfigMap
-// with the application's files, a PodDisruptionBudget, a HorizontalPodAutoscaler and a NetworkPolicy. All of them are owned
+// with the application's files, a PodDisruptionBudget, a HorizontalPodAutoscaler, a NetworkPolicy, and a ConfigWatcher that
+// rolls the pods when what others own in their environment changes. All of them are owned
 // by owner references, repaired, and deleted once they are not wanted any more; they go with the WebApp, so that it needs
 // no finalizer.
 //
-// It never touches claims, Secrets, or anything of another namespace, and never takes a field from somebody else that the
+// It never changes claims, Secrets, or anything of another namespace, and never takes a field from somebody else that the
 // spec does not ask for: replicas under an autoscaler, or resources that were set by hand.
 package webapp
 
@@ -31,6 +32,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	autorebootv1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	tenancyv1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
@@ -47,10 +49,14 @@ const (
 	Admitted = "Admitted"
 	// Composed: every child that was asked for exists as it is wanted.
 	Composed = "Composed"
+	// DatabaseReady: the connection to the database is known, or none is asked for.
+	DatabaseReady = "DatabaseReady"
 	// Migrated: the migration of the present version has succeeded, or none is asked for.
 	Migrated = "Migrated"
 	// Deployed: all pods run the present version and serve.
 	Deployed = "Deployed"
+	// UpToDate: changes of the content of the environment roll the pods, or need not.
+	UpToDate = "UpToDate"
 	// Autoscaled: the autoscaler works, or none was asked for.
 	Autoscaled = "Autoscaled"
 	// Exposed: the application is reached from outside.
@@ -74,8 +80,10 @@ const (
 	ReasonRolloutFailed       = "RolloutFailed"
 	ReasonRolledBack          = "RolledBack"
 	ReasonRevisionUnknown     = "RevisionUnknown"
+	ReasonWaitingForDatabase  = "WaitingForDatabase"
 	ReasonMigrating           = "Migrating"
 	ReasonMigrationFailed     = "MigrationFailed"
+	ReasonTooManySources      = "TooManySources"
 	ReasonAutoscalerInactive  = "AutoscalerInactive"
 	ReasonAutoscalerPending   = "AutoscalerPending"
 	ReasonIngressClassMissing = "IngressClassMissing"
@@ -97,11 +105,13 @@ type Options struct {
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=create;delete;get;list;patch;watch
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=serviceaccounts,verbs=create;delete;get;list;patch;watch
 // +kubebuilder:rbac:groups="",resources=services,verbs=create;delete;get;list;patch;watch
 // +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=create;delete;get;list;patch;watch
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=create;delete;get;list;patch;watch
 // +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=create;delete;get;list;patch;watch
+// +kubebuilder:rbac:groups=autoreboot.acme.com,resources=configwatchers,verbs=create;delete;get;list;patch;watch
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=create;delete;get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=ingressclasses,verbs=get;list;watch
@@ -117,7 +127,7 @@ type Options struct {
 // owns are the types of the children.
 var owns = []client.Object{
 	&networkingv1.NetworkPolicy{}, &corev1.ServiceAccount{}, &corev1.ConfigMap{}, &policyv1.PodDisruptionBudget{}, &corev1.Service{},
-	&appsv1.Deployment{}, &autoscalingv2.HorizontalPodAutoscaler{}, &networkingv1.Ingress{},
+	&autorebootv1alpha1.ConfigWatcher{}, &appsv1.Deployment{}, &autoscalingv2.HorizontalPodAutoscaler{}, &networkingv1.Ingress{},
 }
 
 // keeps are the types of the children that are history: migration.go and revision.go delete them.
@@ -142,7 +152,7 @@ var Reads = []client.Object{
 // Register adds the kind to the manager.
 func Register(mgr ctrl.Manager, o Options) error {
 	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &v1alpha1.WebApp{}, claimIndex,
-		func(o client.Object) []string { return []string{claimOf(o.(*v1alpha1.WebApp))} }); err != nil {
+		func(o client.Object) []string { return claimsOf(o.(*v1alpha1.WebApp)) }); err != nil {
 		return fmt.Errorf("indexing WebApps by host name and path: %w", err)
 	}
 	return engine.Register(mgr, &v1alpha1.WebApp{}, engine.Config[*v1alpha1.WebApp]{
@@ -153,6 +163,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 		References: []engine.Reference[*v1alpha1.WebApp]{
 			{To: &v1alpha1.WebApp{}, Keys: claimKeys, As: func(o client.Object) []client.ObjectKey { return claimKeys(o.(*v1alpha1.WebApp)) }},
 			{To: &networkingv1.IngressClass{}, Keys: classKeys},
+			{To: &corev1.Secret{}, Keys: databaseKeys},
 			{To: &tenancyv1alpha1.DeploymentTier{}, Keys: tierKeys},
 			{To: &tenancyv1alpha1.AcmeNamespace{}, Keys: placeKeys, As: func(o client.Object) []client.ObjectKey {
 				return []client.ObjectKey{{Name: o.(*tenancyv1alpha1.AcmeNamespace).Spec.NamespaceName}}
@@ -179,6 +190,9 @@ func proves(app *v1alpha1.WebApp, child client.Object) bool {
 	if _, isPolicy := child.(*networkingv1.NetworkPolicy); isPolicy {
 		return name == policyName(app)
 	}
+	if _, isWatcher := child.(*autorebootv1alpha1.ConfigWatcher); isWatcher {
+		return name == watcherName(app)
+	}
 	return name == nameOf(app)
 }
 
@@ -188,7 +202,12 @@ func endsInHash(app *v1alpha1.WebApp, suffix, name string) bool {
 	return len(hash) == hashLength && strings.Trim(hash, "0123456789abcdef") == "" && name == names.Job(app.Name, suffix+hash)
 }
 
-func claimKeys(a *v1alpha1.WebApp) []client.ObjectKey { return []client.ObjectKey{{Name: claimOf(a)}} }
+func claimKeys(a *v1alpha1.WebApp) (keys []client.ObjectKey) {
+	for _, claim := range claimsOf(a) {
+		keys = append(keys, client.ObjectKey{Name: claim})
+	}
+	return keys
+}
 
 func placeKeys(a *v1alpha1.WebApp) []client.ObjectKey { return []client.ObjectKey{{Name: a.Namespace}} }
 
@@ -215,8 +234,10 @@ func (k kind) Steps(s engine.Scope[*v1alpha1.WebApp]) []engine.Step {
 	return []engine.Step{
 		{Condition: Admitted, Run: r.admit},
 		{Condition: Composed, Run: r.compose},
+		{Condition: DatabaseReady, Run: r.checkDatabase},
 		{Condition: Migrated, Run: r.migrate},
 		{Condition: Deployed, Run: r.checkPods},
+		{Condition: UpToDate, Run: r.checkWatcher},
 		{Condition: Autoscaled, Run: r.checkAutoscaler},
 		{Condition: Exposed, Run: r.checkIngress},
 	}
@@ -238,6 +259,7 @@ type run struct {
 	taken content
 	// missing is the number of a revision that is to be rolled back to and that there is not; else 0.
 	missing int64
+	lacks   string // of the connection to the database
 }
 
 func (r *run) key() client.ObjectKey {

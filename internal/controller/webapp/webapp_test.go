@@ -48,8 +48,8 @@ var _ = Describe("A WebApp", Ordered, ContinueOnFailure, func() {
 		address(a)
 		AwaitReady(a)
 		s := a.Status
-		Expect([]any{s.Created, s.URL, s.Image, s.Replicas, s.ReadyReplicas, s.Pods, s.Selector, s.Claim}).To(Equal([]any{
-			true, "http://app.acme.com/", "registry.acme.com/app/app:v1.4", int32(2), int32(2), "2/2", "workloads.apps.acme.com/webapp=webapp-sample", "app.acme.com/",
+		Expect([]any{s.Created, s.URL, s.Image, s.Replicas, s.ReadyReplicas, s.Pods, s.Selector, s.Claims}).To(Equal([]any{
+			true, "http://app.acme.com/", "registry.acme.com/app/app:v1.4", int32(2), int32(2), "2/2", "workloads.apps.acme.com/webapp=webapp-sample", []string{"app.acme.com/"},
 		}))
 
 		By("being deleted, with all that belongs to it")

@@ -1,0 +1,99 @@
+// Copyright 2026 The Acme Platform Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webapp
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
+	"github.com/acme/platform-operator/internal/engine"
+)
+
+// connectionKey is a key of the Secret of a database, and the variable that it becomes.
+type connectionKey struct{ variable, key, field string }
+
+// connectionKeys are the keys that are taken from the Secret of a database.
+func connectionKeys(ref *v1alpha1.DatabaseSecretReference) []connectionKey {
+	if ref == nil {
+		return nil
+	}
+	all := []connectionKey{
+		{"DATABASE_HOST", orDefault(ref.HostKey, "host"), "hostKey"},
+		{"DATABASE_PORT", orDefault(ref.PortKey, "port"), "portKey"},
+		{"DATABASE_USER", orDefault(ref.UsernameKey, "username"), "usernameKey"},
+		{"DATABASE_PASSWORD", orDefault(ref.PasswordKey, "password"), "passwordKey"},
+		{"DATABASE_NAME", orDefault(ref.DatabaseKey, "database"), "databaseKey"},
+		{"DATABASE_URL", orDefault(ref.URIKey, "uri"), "uriKey"},
+	}
+	return slices.DeleteFunc(all, func(k connectionKey) bool { return k.key == "" })
+}
+
+// environment are the variables of the application: those of its database come first, so that others can refer to them, and
+// one of the same name in the spec replaces them.
+func environment(spec v1alpha1.WebAppSpec) []corev1.EnvVar {
+	var all []corev1.EnvVar
+	for _, k := range connectionKeys(spec.DatabaseSecretRef) {
+		if slices.ContainsFunc(spec.Env, func(v corev1.EnvVar) bool { return v.Name == k.variable }) {
+			continue
+		}
+		all = append(all, corev1.EnvVar{Name: k.variable, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+			LocalObjectReference: corev1.LocalObjectReference{Name: spec.DatabaseSecretRef.Name}, Key: k.key,
+		}}})
+	}
+	return append(all, spec.Env...)
+}
+
+// lacking says what of the connection to the database is missing; empty when nothing is. Of the content it says which keys
+// there are, and nothing of their values.
+func lacking(ref *v1alpha1.DatabaseSecretReference, content map[string][]byte) string {
+	for _, k := range connectionKeys(ref) {
+		if len(content[k.key]) == 0 {
+			return fmt.Sprintf("the Secret %s has no key %q, or an empty one; name the right key in spec.databaseSecretRef.%s, or set that to \"\" if there is none",
+				ref.Name, k.key, k.field)
+		}
+	}
+	return ""
+}
+
+func databaseKeys(a *v1alpha1.WebApp) []client.ObjectKey {
+	if a.Spec.DatabaseSecretRef == nil {
+		return nil
+	}
+	return []client.ObjectKey{{Namespace: a.Namespace, Name: a.Spec.DatabaseSecretRef.Name}}
+}
+
+// findDatabase reads what the connection to the database lacks.
+func (r *run) findDatabase(ctx context.Context) (lacks string, err error) {
+	for _, key := range databaseKeys(r.app) {
+		secret := &corev1.Secret{}
+		err := r.Live.Get(ctx, key, secret)
+		if apierrors.IsNotFound(err) {
+			return fmt.Sprintf("the Secret %s does not exist", key.Name), nil
+		}
+		if err != nil {
+			return "", fmt.Errorf("reading the Secret of the database: %w", err)
+		}
+		return lacking(r.app.Spec.DatabaseSecretRef, secret.Data), nil
+	}
+	return "", nil
+}
+
+// checkDatabase reports whether the application can be told how to reach its database.
+func (r *run) checkDatabase(context.Context) (engine.Outcome, error) {
+	switch ref := r.app.Spec.DatabaseSecretRef; {
+	case ref == nil:
+		return engine.Done().Saying("no database is asked for"), nil
+	case r.lacks != "":
+		return engine.Wait(recheck, ReasonWaitingForDatabase, r.lacks+
+			". No pod of a new version starts before that; those that serve continue"), nil
+	default:
+		return engine.Done().Saying(fmt.Sprintf("the Secret %s has the connection to the database", ref.Name)), nil
+	}
+}
