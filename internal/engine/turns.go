@@ -62,7 +62,7 @@ func (q *queue) AddRateLimited(item reconcile.Request) {
 	q.AddWithOpts(priorityqueue.AddOpts{RateLimited: true}, item)
 }
 
-// GetWithPriority implements priorityqueue.PriorityQueue. A request that comes back has the priority of one that has changed.
+// GetWithPriority implements priorityqueue.PriorityQueue. One that is requeued counts as changed.
 func (q *queue) GetWithPriority() (item reconcile.Request, priority int, shutdown bool) {
 	item, shutdown = q.Get()
 	return item, 0, shutdown

@@ -60,12 +60,12 @@ func TestTurns(t *testing.T) {
 			for q.Len() > 0 {
 				item, priority, _ := q.GetWithPriority()
 				if priority != 0 {
-					t.Errorf("%s: %s comes back with the priority %d", reason, item, priority)
+					t.Errorf("%s: %s is given the priority %d", reason, item, priority)
 				}
 				got = append(got, item.Namespace+"/"+item.Name)
 				q.Done(item)
 				if q.Len() == 0 {
-					time.Sleep(2 * time.Second) // of the fake clock
+					<-time.After(2 * time.Second) // of the fake clock
 					synctest.Wait()
 				}
 			}
