@@ -94,7 +94,8 @@ func (r *run) migrateNothing(ctx context.Context) (engine.Outcome, error) {
 			return r.watchMigration(ctx, current, "")
 		}
 	}
-	return engine.Done().Saying(fmt.Sprintf("the pods are rolled back to revision %d: no migration runs for that, and none is undone", r.course.number)), nil
+	return engine.Done().Saying(fmt.Sprintf(
+		"the pods are rolled back to revision %d: no migration runs for that, and none is undone", r.course.number)), nil
 }
 
 // judgeLate reports why not all pods are available, and rolls back when that has taken too long.
