@@ -8,6 +8,8 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,6 +20,25 @@ import (
 	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
+
+// stuck does what the controller of Deployments would when one new pod does not become ready.
+func stuck(a *v1alpha1.WebApp, image, pod string) {
+	GinkgoHelper()
+	Eventually(deployedImage(a)).Should(Equal(image))
+	d := deploymentOf(a)
+	Eventually(func(g Gomega) {
+		g.Expect(Reload(d)).To(Succeed())
+		n := *d.Spec.Replicas
+		d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: n + 1, UpdatedReplicas: 1, ReadyReplicas: n, AvailableReplicas: n}
+		g.Expect(Admin.Status().Update(ctx, d)).To(Succeed())
+	}).Should(Succeed())
+	if pod != "" {
+		badPod(a, pod, corev1.ContainerStatus{
+			State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3, Message: "no luck"}},
+		})
+	}
+}
 
 var _ = Describe("A rollout", Ordered, ContinueOnFailure, func() {
 	var (

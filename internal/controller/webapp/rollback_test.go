@@ -71,23 +71,6 @@ func revised(a *v1alpha1.WebApp, n int) {
 	AwaitReady(a)
 }
 
-// stuck does what the controller of Deployments would when one new pod does not become ready.
-func stuck(a *v1alpha1.WebApp, image, pod string) {
-	GinkgoHelper()
-	Eventually(deployedImage(a)).Should(Equal(image))
-	d := deploymentOf(a)
-	Eventually(func(g Gomega) {
-		g.Expect(Reload(d)).To(Succeed())
-		n := *d.Spec.Replicas
-		d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: n + 1, UpdatedReplicas: 1, ReadyReplicas: n, AvailableReplicas: n}
-		g.Expect(Admin.Status().Update(ctx, d)).To(Succeed())
-	}).Should(Succeed())
-	if pod != "" {
-		badPod(a, pod, corev1.ContainerStatus{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
-			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3, Message: "no luck"}}})
-	}
-}
-
 func rollbackTo(a *v1alpha1.WebApp, to *int64) {
 	GinkgoHelper()
 	Change(a, func(a *v1alpha1.WebApp) { a.Spec.RollbackTo = to })
