@@ -70,7 +70,7 @@ var _ = Describe("A rollout", Ordered, ContinueOnFailure, func() {
 	}
 	const why = "revision 2 (registry.acme.com/app/app:v2) was not complete after 5m0s: the container app of the pod web-bad ends again and again, last with the exit code 3: no luck"
 
-	It("that is late says which pod fails, and goes on", func() {
+	It("that is late says which pod fails, and continues", func() {
 		a := serving(webApp(Namespace(), deadline(false)))
 		version(a, 2)
 		stuck(a, imageOf(2), "web-bad")
@@ -106,7 +106,7 @@ var _ = Describe("A rollout", Ordered, ContinueOnFailure, func() {
 		Eventually(EventsOf(a)).Should(ContainElement(HavePrefix("Warning RolledBack: ")))
 		Expect(uidOf(d)).To(Equal(uid))
 
-		By("an operator that starts anew, time, and a change that is not about pods")
+		By("a restart of the operator, time, and a change that is not about pods")
 		op.Wire.Forget()
 		op.Restart()
 		pass(a, time.Hour)
