@@ -45,6 +45,7 @@ var webApps = subject{
 	},
 	children: []client.Object{
 		&networkingv1.NetworkPolicy{}, &corev1.ServiceAccount{}, &corev1.ConfigMap{}, &corev1.Service{}, &appsv1.Deployment{}, &networkingv1.Ingress{},
+		&appsv1.ControllerRevision{},
 	},
 	change: func(ctx context.Context, b *bench, name string) error {
 		a := &workloadsv1alpha1.WebApp{ObjectMeta: metav1.ObjectMeta{Namespace: watchedNamespace, Name: name}}
@@ -54,6 +55,6 @@ var webApps = subject{
 		}
 		return nil
 	},
-	// Two requests for each of the six children.
-	aims: aims{ratio: 1.8, cpuRatio: 2.2, requests: 12, residentMiB: 100, growthMiB: 10, changeSeconds: 0.030},
+	// Two requests for each of the seven children.
+	aims: aims{ratio: 1.8, cpuRatio: 2.2, requests: 14, residentMiB: 100, growthMiB: 10, changeSeconds: 0.030},
 }

@@ -5,7 +5,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// WebAppRollout is the part of a spec that says how a new revision comes, and how an earlier one comes back.
+// WebAppRollout is the part of a spec that says how a new revision comes, and how an earlier one is restored.
 type WebAppRollout struct {
 	// rolloutDeadline is how long a new revision may take until all its pods are available, for instance 10m. After
 	// that the condition Deployed has the reason RolloutFailed. The time does not count while a migration runs, while

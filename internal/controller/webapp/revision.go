@@ -87,12 +87,12 @@ func (in input) revisionChild() engine.Child {
 	return engine.NewChild[appsv1.ControllerRevision](record, extractRevision).OrReplace()
 }
 
-// recorded are all children, first of them the record of the revision that the pods are made from.
+// recorded are all children, and after them, so that no pod waits for it, the record of the revision that they are made from.
 func (in input) recorded(others []engine.Child, err error) ([]engine.Child, error) {
 	if err != nil || in.hold {
 		return others, err
 	}
-	return append([]engine.Child{in.revisionChild()}, others...), nil
+	return append(others, in.revisionChild()), nil
 }
 
 // extractRevision gives the fields of a ControllerRevision that a field manager owns, with its data as contentOf writes it.

@@ -90,14 +90,16 @@ func (r *run) holds() bool {
 // migrateNothing is what there is to do about migrations during a rollback: one that runs is awaited, none is started.
 func (r *run) migrateNothing(ctx context.Context) (engine.Outcome, error) {
 	if current := r.migrations.current; current != nil {
-		switch endOf(current) {
-		case batchv1.JobComplete:
-			r.Obj.Status.Migrated = current.Name
-		case "":
+		end := endOf(current)
+		if end == "" {
 			return r.watchMigration(ctx, current, "")
 		}
+		if end == batchv1.JobComplete {
+			r.Obj.Status.Migrated = current.Name
+		}
 	}
-	return engine.Done().Saying(fmt.Sprintf("the pods are rolled back to revision %d: no migration runs for that, and none is undone", r.course.number)), nil
+	return engine.Done().Saying(fmt.Sprintf(
+		"the pods are rolled back to revision %d: no migration runs for that, and none is undone", r.course.number)), nil
 }
 
 // judgeLate reports why not all pods are available, and rolls back when that has taken too long.

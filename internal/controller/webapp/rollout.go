@@ -114,10 +114,10 @@ func failure(app *v1alpha1.WebApp, f finding) string {
 
 // wayOut says what can be done about a revision that is late and is not rolled back.
 func wayOut(app *v1alpha1.WebApp) string {
-	switch serving := app.Status.ServingRevision; {
-	case serving == 0:
+	switch serving := app.Status.ServingRevision; serving {
+	case 0:
 		return ". No revision has served before, so that there is none to roll back to"
-	case serving == app.Status.Revision:
+	case app.Status.Revision:
 		return ". It is the one that has served last, so that there is none to roll back to"
 	default:
 		return fmt.Sprintf(". Change the spec, or set spec.rollbackTo to %d, the revision that has served last", serving)

@@ -38,7 +38,7 @@ func TestTrack(t *testing.T) {
 		serving int64
 	}{
 		{"it begins", rolling(nil), nil, progress{}, noon.Add(deadline), rolling(&noon), 1},
-		{"it goes on", rolling(&before), nil, progress{}, before.Add(deadline), rolling(&before), 1},
+		{"it continues", rolling(&before), nil, progress{}, before.Add(deadline), rolling(&before), 1},
 		{"it is complete", rolling(&before), nil, progress{complete: true}, time.Time{}, nil, 2},
 		{"it is complete while it is paused", rolling(&before), nil, progress{complete: true, paused: true}, time.Time{}, nil, 2},
 		{"no pods show that it works", rolling(&before), nil, progress{complete: true, none: true}, time.Time{}, rolling(nil), 1},
@@ -105,7 +105,7 @@ func TestOutcomesOfRollouts(t *testing.T) {
 			}
 			out := tc.judge(a)
 			if out.Reason() != tc.reason || out.GoesOn() != tc.goesOn {
-				t.Errorf("got %s, goes on %v", out.Reason(), out.GoesOn())
+				t.Errorf("got %s, continues %v", out.Reason(), out.GoesOn())
 			}
 			for _, want := range tc.wants {
 				if !strings.Contains(fmt.Sprintf("%+v", out), want) {
