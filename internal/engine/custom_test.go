@@ -19,12 +19,13 @@ func TestCustomChildrenAreComparedByWhatTheOperatorHasApplied(t *testing.T) {
 	const fields = `{"f:metadata":{
 		"f:annotations":{"f:a":{}},"f:labels":{"f:l":{}},"f:ownerReferences":{"k:{\"uid\":\"u\"}":{}}},
 		"f:spec":{"f:externalIPs":{"v:\"1.1.1.1\"":{}},"f:selector":{},
-		"f:ports":{"k:{\"port\":80,\"protocol\":\"TCP\"}":{".":{},"f:name":{},"f:port":{},"f:protocol":{},"f:targetPort":{}}}}}`
+		"f:ports":{"k:{\"port\":80,\"protocol\":\"TCP\"}":{".":{},"f:name":{},"f:port":{},"f:protocol":{},"f:targetPort":{}},
+		"k:{\"port\":90,\"protocol\":\"TCP\"}":{".":{},"f:name":{},"f:port":{},"f:protocol":{},"f:targetPort":{}}}}}`
 	gvk := corev1.SchemeGroupVersion.WithKind("Service")
 	wanted := func() *corev1.Service {
 		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "s"}, Spec: corev1.ServiceSpec{
 			Selector: map[string]string{"a": "b"}, ExternalIPs: []string{"1.1.1.1"},
-			Ports: []corev1.ServicePort{{Name: "http", Port: 80, Protocol: "TCP"}},
+			Ports: []corev1.ServicePort{{Name: "http", Port: 80, Protocol: "TCP"}, {Name: "more", Port: 90, Protocol: "TCP"}},
 		}}
 	}
 	live := func(change func(*corev1.Service)) *corev1.Service {
