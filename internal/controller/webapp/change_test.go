@@ -358,4 +358,3 @@ var _ = Describe("An external name", Ordered, func() {
 		composed(third)
 	})
 })
-
