@@ -45,6 +45,9 @@ type Fault struct {
 	// Lost lets requests through to the API server and loses the answers. Otherwise requests do not get
 	// there.
 	Lost bool
+	// Status is how requests are answered that do not get there, without an object of the API, as by an API server that does not
+	// serve their type. 0 means that they are not answered.
+	Status int
 }
 
 // Injected is a fault in action.
@@ -169,6 +172,10 @@ func (t wireTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	// Before it is sent: what a test sees of it in the cluster is recorded already.
 	t.record(&write)
 	fault := t.fault(write)
+	if fault != nil && fault.Status != 0 {
+		t.answered(&write, fault.Status)
+		return answer(req, fault.Status), nil
+	}
 	if fault != nil && !fault.Lost {
 		return nil, fmt.Errorf("injected fault: %w", syscall.ECONNREFUSED)
 	}
@@ -182,6 +189,15 @@ func (t wireTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	_, _ = io.Copy(io.Discard, resp.Body)
 	_ = resp.Body.Close()
 	return nil, fmt.Errorf("injected fault: %w", io.ErrUnexpectedEOF)
+}
+
+// answer is one of an HTTP server that knows no such path.
+func answer(req *http.Request, status int) *http.Response {
+	text := fmt.Sprintf("%d %s\n", status, http.StatusText(status))
+	return &http.Response{
+		Status: text, StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req,
+		Header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}}, Body: io.NopCloser(strings.NewReader(text)),
+	}
 }
 
 func (w *Wire) record(x *Write) {

@@ -25,9 +25,15 @@ type subject struct {
 	// object makes a valid object whose children differ from those of another object in nothing but
 	// this name, wherever it stands.
 	object func(name string) engine.Object
+	// namespace is where all objects are; empty for a kind of the cluster's scope.
+	namespace string
+	// condition is what the clock waits for, of each object; empty is Ready.
+	condition string
 	// children lists an empty object of each type that is made for an object, parents first.
 	children []client.Object
-	aims     aims
+	// change changes an object so that its Deployment gets another pod template; nil when that is not measured.
+	change func(ctx context.Context, b *bench, name string) error
+	aims   aims
 }
 
 // sampleName is the object that the raw client's requests are learned from.
@@ -73,6 +79,11 @@ type bench struct {
 func (b *bench) round(ctx context.Context, rawFirst bool) (r *round, err error) {
 	if b.cluster, err = b.up(ctx, 0); err != nil {
 		return nil, err
+	}
+	if b.namespace != "" {
+		if err := b.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: b.namespace}}); err != nil {
+			return nil, fmt.Errorf("creating a Namespace: %w", err)
+		}
 	}
 	if err := b.warm(ctx); err != nil {
 		return nil, fmt.Errorf("warming up: %w", err)
@@ -211,8 +222,19 @@ func (b *bench) aftermath(ctx context.Context, res *result) error {
 		}
 		res.Restart.Writes = now.written()
 		res.Secrets = secretsResult{Secrets: b.secrets, GrowthMiB: after.Resident - res.Restart.MemoryMiB.Resident}
-		return nil
+		return b.changes(ctx, res)
 	})
+}
+
+// changes takes the time from a change of an object to the new pod template of its Deployment.
+func (b *bench) changes(ctx context.Context, res *result) error {
+	if b.change == nil {
+		return nil
+	}
+	b.say("  %d changes a second\n", steadyRate)
+	times, err := b.steady(ctx, nameList("operator", b.count), func(ctx context.Context, name string) error { return b.change(ctx, b, name) })
+	res.ChangeSeconds = &times
+	return err
 }
 
 const secretSize = 20 << 10

@@ -56,9 +56,16 @@ func (c *cluster) learn(ctx context.Context, s subject, sample engine.Object) ([
 			return nil, fmt.Errorf("the operator made no %s for the sample", gvk.Kind)
 		}
 		for i := range list.Items {
-			body, err := applied(converter, &list.Items[i], names.FieldManager(s.name))
+			intent, err := applied(converter, &list.Items[i], names.FieldManager(s.name))
 			if err != nil {
 				return nil, fmt.Errorf("reading what the operator applied to a %s: %w", gvk.Kind, err)
+			}
+			if s.namespace != "" { // the garbage collector would delete what has no owner
+				unstructured.RemoveNestedField(intent.Object, "metadata", "ownerReferences")
+			}
+			body, err := json.Marshal(intent.Object)
+			if err != nil {
+				return nil, fmt.Errorf("encoding a %s: %w", gvk.Kind, err)
 			}
 			where, err := c.pathOf(&list.Items[i])
 			if err != nil {
@@ -71,7 +78,7 @@ func (c *cluster) learn(ctx context.Context, s subject, sample engine.Object) ([
 }
 
 // applied is the apply request that leads to the fields that a manager owns.
-func applied(converter managedfields.TypeConverter, live *unstructured.Unstructured, manager string) ([]byte, error) {
+func applied(converter managedfields.TypeConverter, live *unstructured.Unstructured, manager string) (*unstructured.Unstructured, error) {
 	typed, err := converter.ObjectToTyped(live)
 	if err != nil {
 		return nil, err
@@ -92,7 +99,7 @@ func applied(converter managedfields.TypeConverter, live *unstructured.Unstructu
 		intent.SetGroupVersionKind(live.GroupVersionKind())
 		intent.SetName(live.GetName())
 		intent.SetNamespace(live.GetNamespace())
-		return json.Marshal(intent.Object)
+		return intent, nil
 	}
 	return nil, fmt.Errorf("%s owns nothing of it", manager)
 }

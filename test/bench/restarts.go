@@ -133,15 +133,15 @@ func (r *restarts) awaitRolled(ctx context.Context) error {
 	})
 }
 
-// steady changes five a second.
-func (b *bench) steady(ctx context.Context, watchers int, act func(context.Context, string) error) (percentiles, error) {
+// steady changes five a second, of the first of a list.
+func (b *bench) steady(ctx context.Context, list []string, act func(context.Context, string) error) (percentiles, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r, err := b.watchRestarts(ctx)
 	if err != nil {
 		return percentiles{}, err
 	}
-	list := nameList("app", min(watchers, int(steadyFor.Seconds()*steadyRate)))
+	list = list[:min(len(list), int(steadyFor.Seconds()*steadyRate))]
 	tick := time.NewTicker(time.Second / steadyRate)
 	defer tick.Stop()
 	for _, name := range list {
@@ -185,7 +185,7 @@ type contender struct {
 // times takes the times of both, and the processor time of the burst.
 func (b *bench) times(ctx context.Context, watchers int, c contender) (t restartTimes, err error) {
 	b.say("  %s: %d changes a second\n", c.who, steadyRate)
-	steady, err := b.steady(ctx, watchers, c.act)
+	steady, err := b.steady(ctx, nameList("app", watchers), c.act)
 	if err != nil {
 		return t, err
 	}

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -27,10 +28,12 @@ type stopwatch struct {
 	sent  map[string]time.Time
 	ready map[string]time.Time
 	last  map[string]string // what objects that are not Ready say
+
+	condition string // what is waited for instead of Ready
 }
 
 func newStopwatch() *stopwatch {
-	return &stopwatch{sent: map[string]time.Time{}, ready: map[string]time.Time{}, last: map[string]string{}}
+	return &stopwatch{condition: engine.Ready, sent: map[string]time.Time{}, ready: map[string]time.Time{}, last: map[string]string{}}
 }
 
 // runLabel is on the objects of one run, so that a watch sees no others.
@@ -46,6 +49,7 @@ func (b *bench) create(ctx context.Context, list []string) (*stopwatch, error) {
 	}
 	defer events.Stop()
 	s := newStopwatch()
+	s.condition = cmp.Or(b.condition, s.condition)
 	failed := make(chan error, 1)
 	go func() {
 		err := each(ctx, b.workers, list, func(ctx context.Context, name string) error { return s.createOne(ctx, b, name, list[0]) })
@@ -120,11 +124,11 @@ func (s *stopwatch) see(event watch.Event) {
 	if !ok {
 		return
 	}
-	ready := meta.FindStatusCondition(obj.CommonStatus().Conditions, engine.Ready)
+	ready := meta.FindStatusCondition(obj.CommonStatus().Conditions, s.condition)
 	switch _, seen := s.ready[obj.GetName()]; {
 	case seen:
 	case ready == nil:
-		s.last[obj.GetName()] = "no condition Ready"
+		s.last[obj.GetName()] = "no condition " + s.condition
 	case ready.Status == "True":
 		s.ready[obj.GetName()] = time.Now()
 	default:

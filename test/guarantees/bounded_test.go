@@ -297,7 +297,7 @@ var bodies = map[string]func(size int) map[string]any{
 	},
 	"horizontalpodautoscalers.autoscaling": func(size int) map[string]any {
 		return map[string]any{"spec": map[string]any{
-			"scaleTargetRef": map[string]any{"kind": "Deployment", "name": "none"}, "maxReplicas": int64(1),
+			"scaleTargetRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "none"}, "maxReplicas": int64(1),
 			"metrics": []any{map[string]any{"type": "External", "external": map[string]any{
 				"metric": map[string]any{"name": "none", "selector": map[string]any{"matchLabels": manyLabels(size)}},
 				"target": map[string]any{"type": "Value", "value": "1"},

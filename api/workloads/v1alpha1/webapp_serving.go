@@ -107,6 +107,7 @@ type Probe struct {
 }
 
 // Ingress is how the application is reached from outside.
+// +kubebuilder:validation:XValidation:rule="!has(self.annotations) || self.annotations.all(k, !k.matches('/(server-alias(-regex)?|[-a-z]*snippets?)$'))",message="must have neither aliases of the host name nor snippets of the ingress controller's configuration: they take host names that may belong to others; make a WebApp for each host name",fieldPath=".annotations"
 type Ingress struct {
 	// className is the IngressClass, and thus the ingress controller. Default: the cluster's default class.
 	// +optional

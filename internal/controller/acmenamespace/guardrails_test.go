@@ -296,6 +296,9 @@ var _ = Describe("The guardrail policy", Ordered, ContinueOnFailure, func() {
 			Entry("a record in DNS of another name", func(i *networkingv1.Ingress) {
 				i.Annotations = map[string]string{"external-dns.alpha.kubernetes.io/hostname": "b.com"}
 			}, false),
+			Entry("the same by the later annotation", func(i *networkingv1.Ingress) {
+				i.Annotations = map[string]string{"external-dns.kubernetes.io/hostname": "b.com"}
+			}, false),
 		)
 
 		It("lets an Ingress keep what it had, and take nothing more", func() {

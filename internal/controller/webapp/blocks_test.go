@@ -175,7 +175,7 @@ var _ = Describe("The optional blocks", func() {
 		ns := Namespace()
 		Create(databaseSecret(ns, "secret"))
 		var apps []*v1alpha1.WebApp
-		for i := range 32 { // at a time: the API server has 250 addresses for Services
+		for i := range 32 { // at a time
 			a := webApp(ns, func(s *v1alpha1.WebAppSpec) { s.WebAppHostname = fmt.Sprintf("pair-%d.acme.com", i) })
 			a.Name = fmt.Sprintf("pair-%d", i)
 			apps = append(apps, Create(a))

@@ -4,7 +4,10 @@
 package webapp
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -352,5 +355,44 @@ func TestCopiesAreNoChildren(t *testing.T) {
 		if got := proves(a, tc.child); got != tc.want {
 			t.Errorf("%T %s: got %v", tc.child, tc.child.GetName(), got)
 		}
+	}
+}
+
+// TestAnUpgradeRollsNoPod pins the pods' templates. One that changes restarts every pod of every WebApp when the operator is
+// upgraded: make what is new depend on a field of the spec that nobody has set yet.
+func TestAnUpgradeRollsNoPod(t *testing.T) {
+	for reason, tc := range map[string]struct {
+		app  *v1alpha1.WebApp
+		want string
+	}{
+		"dev":  {app(common.TierDev), "031581cd8ffd"},
+		"stg":  {app(common.TierStg), "ae4fac7d5707"},
+		"prod": {app(common.TierProd), "959e7ad62818"},
+		"with options": {app(common.TierProd, func(s *v1alpha1.WebAppSpec) {
+			s.Port, s.Ports = 9000, []v1alpha1.Port{{Name: "dns", Port: 5353, Protocol: corev1.ProtocolUDP}}
+			s.Command, s.Args, s.Env = []string{"serve"}, []string{"--fast"}, []corev1.EnvVar{{Name: "A"}, {Name: "B", Value: "2"}}
+			s.Config = map[string]v1alpha1.FileContent{"b.ini": "x=1", "a.ini": "y=2"}
+			s.Resources = &v1alpha1.Resources{Requests: amounts("1", "1Gi")}
+			s.Probes = &v1alpha1.Probes{Readiness: &v1alpha1.Probe{Path: new("/ready")}, Startup: &v1alpha1.Probe{}}
+			s.DrainSeconds, s.ServiceAccountName = new(int32(0)), new("robot")
+			s.Volumes = []v1alpha1.Volume{{Name: "tmp", EmptyDir: &corev1.EmptyDirVolumeSource{}}}
+			s.VolumeMounts = []corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp"}}
+			s.Sidecars = []v1alpha1.Container{{Name: "proxy", Image: "envoy"}}
+			s.SecurityContext = &v1alpha1.SecurityContext{RunAsUser: new(int64(1000))}
+		}), "dca371e3ce93"},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			template, err := input{app: tc.app}.template()
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := json.Marshal(template)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := fmt.Sprintf("%x", sha256.Sum256(text))[:12]; got != tc.want {
+				t.Errorf("the template is another one: %s, not %s:\n%s", got, tc.want, text)
+			}
+		})
 	}
 }

@@ -129,6 +129,17 @@ var _ = Describe("A migration", Ordered, func() {
 		Eventually(deployed(a)).Should(Equal(v3))
 	})
 
+	It("runs for the version that serves already, when it is asked for later, and touches no pod", func() {
+		a := serving(webApp(Namespace()))
+		generation := live(deploymentOf(a)).Generation
+		Change(a, func(a *v1alpha1.WebApp) { a.Spec.Migration = &v1alpha1.Migration{Command: []string{"migrate"}} })
+		Eventually(jobs(a)).Should(Equal([]string{v1}))
+		end(a, v1, true)
+		AwaitReady(a)
+		Expect(a.Status.Migrated).NotTo(BeEmpty())
+		Expect(live(deploymentOf(a)).Generation).To(Equal(generation))
+	})
+
 	It("runs one migration at a time", func() {
 		a := migrated()
 		Change(a, image(v2))

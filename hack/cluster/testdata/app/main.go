@@ -1,21 +1,23 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command app is what the pods of the tests run: a server, its client, and a writer of files.
+// Command app is what the pods of the tests run: a server, its clients, and a writer of files.
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"log"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 )
 
 func main() {
 	if len(os.Args) < 2 {
-		log.Fatal("usage: app serve | get URL | write FILE")
+		log.Fatal("usage: app serve | get URL | load URL | write FILE")
 	}
 	var err error
 	switch verb, rest := os.Args[1], os.Args[2:]; {
@@ -23,6 +25,8 @@ func main() {
 		err = serve()
 	case verb == "get" && len(rest) == 1:
 		err = get(rest[0])
+	case verb == "load" && len(rest) == 1:
+		err = load(rest[0])
 	case verb == "write" && len(rest) == 1:
 		err = os.WriteFile(rest[0], []byte("written\n"), 0o600)
 	default:
@@ -35,9 +39,54 @@ func main() {
 
 func serve() error {
 	log.Print("serving")
-	hello := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") }
-	server := &http.Server{Addr: ":8080", Handler: http.HandlerFunc(hello), ReadHeaderTimeout: 5 * time.Second}
+	return listen(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
+}
+
+func listen(answer http.HandlerFunc) error {
+	server := &http.Server{Addr: ":8080", Handler: answer, ReadHeaderTimeout: 5 * time.Second}
 	return server.ListenAndServe()
+}
+
+// load sends 200 requests a second to url, each on a connection of its own, and serves what became of them.
+func load(url string) error {
+	var mu sync.Mutex
+	var counts struct {
+		Answers, Failures int
+		First             string
+	}
+	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	once := func() error {
+		response, err := client.Get(url)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = response.Body.Close() }()
+		if body, err := io.ReadAll(response.Body); err != nil || string(body) != "hello\n" {
+			return fmt.Errorf("%s %q: %w", response.Status, body, err)
+		}
+		return nil
+	}
+	go func() {
+		for range time.Tick(5 * time.Millisecond) {
+			go func() {
+				err := once()
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil {
+					counts.Answers++
+					return
+				}
+				if counts.Failures++; counts.Failures == 1 {
+					counts.First = time.Now().UTC().Format(time.RFC3339Nano) + ": " + err.Error()
+				}
+			}()
+		}
+	}()
+	return listen(func(w http.ResponseWriter, _ *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		_ = json.NewEncoder(w).Encode(counts)
+	})
 }
 
 // get prints what url answers. It asks again for half a minute: names and addresses take a moment to be known.
