@@ -137,8 +137,9 @@ func (r *run) judge(ctx context.Context, host string, tier tenancy.Tier) (refusa
 
 // withdraw deletes the Ingress if it serves anything but what is granted.
 func (r *run) withdraw(ctx context.Context, granted []string) error {
+	refused := func(claim string) bool { return !slices.Contains(granted, claim) }
 	ingress, exists, err := own(ctx, r, r.key(), &networkingv1.Ingress{})
-	if err != nil || !exists || !ingress.DeletionTimestamp.IsZero() || !slices.ContainsFunc(served(ingress), func(claim string) bool { return !slices.Contains(granted, claim) }) {
+	if err != nil || !exists || !ingress.DeletionTimestamp.IsZero() || !slices.ContainsFunc(served(ingress), refused) {
 		return err
 	}
 	return r.Discard(ctx, ingress, metav1.DeletePropagationBackground)
