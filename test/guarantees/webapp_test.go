@@ -105,7 +105,7 @@ func (webApps) Surround(unique string) {
 }
 
 // Reads implements Fixture: whether the Secret of the database has its keys, and what its ConfigWatcher reads of it.
-func (webApps) Reads() float64 { return 4 }
+func (webApps) Reads() float64 { return 3 }
 
 // Change implements Fixture.
 func (webApps) Change(o engine.Object, _ string) {

@@ -351,6 +351,7 @@ var _ = Describe("An external name", Ordered, func() {
 		third := published("pub-www.acme.com", "pub-three.acme.com")
 		Eventually(Ready(third)).Should(Equal("False HostnameTaken"))
 		Expect(Reload(ingressOf(third))).NotTo(Succeed())
+		Expect(third.Status.Claims).To(Equal([]string{"pub-three.acme.com/"}), "what it may have is its own")
 		Remove(first)
 		composed(second)
 		Eventually(Ready(third)).Should(Equal("False HostnameTaken"))
