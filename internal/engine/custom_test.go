@@ -58,8 +58,10 @@ func TestCustomChildrenAreComparedByWhatTheOperatorHasApplied(t *testing.T) {
 		{"an element is gone", func(s *corev1.Service) { s.Spec.ExternalIPs = nil }, []string{"spec[externalIPs]"}},
 		{"a map that is owned as a whole has more", func(s *corev1.Service) { s.Spec.Selector["c"] = "d" }, []string{"spec[selector]"}},
 		{"a mark differs", func(s *corev1.Service) { s.Labels["l"] = "x" }, []string{"metadata.labels[l]"}},
-		{"the operator has applied nothing", func(s *corev1.Service) { s.ManagedFields = nil },
-			[]string{"metadata.labels[l]", "metadata.annotations[a]", "metadata.ownerReferences", "spec[externalIPs]", "spec[ports]", "spec[selector]"}},
+		{
+			"the operator has applied nothing", func(s *corev1.Service) { s.ManagedFields = nil },
+			[]string{"metadata.labels[l]", "metadata.annotations[a]", "metadata.ownerReferences", "spec[externalIPs]", "spec[ports]", "spec[selector]"},
+		},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			c, err := NewCustomChild(gvk, wanted())

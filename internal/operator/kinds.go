@@ -120,7 +120,9 @@ var Kinds = []Kind{
 	},
 	{
 		Object:     &workloadsv1alpha1.WebApp{},
-		Conditions: []string{webapp.Admitted, webapp.Composed, webapp.DatabaseReady, webapp.Migrated, webapp.Deployed, webapp.UpToDate, webapp.Autoscaled, webapp.Exposed},
+		Conditions: []string{
+			webapp.Admitted, webapp.Composed, webapp.DatabaseReady, webapp.Migrated, webapp.Deployed, webapp.UpToDate, webapp.Autoscaled, webapp.Exposed,
+		},
 		Holds:      webapp.Holds,
 		Reads:      webapp.Reads,
 		Register: func(mgr ctrl.Manager, d Deps) error {

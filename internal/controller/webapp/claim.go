@@ -137,7 +137,8 @@ func (r *run) grant(ctx context.Context) (granted []string, refused refusal, err
 // judge judges a host name that the WebApp asks for.
 func (r *run) judge(ctx context.Context, host string, tier tenancy.Tier) (refusal, error) {
 	list := &v1alpha1.WebAppList{}
-	if err := r.Client.List(ctx, list, client.MatchingFields{claimIndex: claimOn(host, pathOf(r.Obj))}, client.DisableReadYourWritesConsistency); err != nil {
+	same := client.MatchingFields{claimIndex: claimOn(host, pathOf(r.Obj))}
+	if err := r.Client.List(ctx, list, same, client.DisableReadYourWritesConsistency); err != nil {
 		return refusal{}, fmt.Errorf("listing who asks for the host name: %w", err)
 	}
 	return judgeClaim(r.Obj, host, tier, list.Items), nil
