@@ -55,5 +55,5 @@ var webApps = subject{
 		return nil
 	},
 	// Two requests for each of the six children.
-	aims: aims{ratio: 1.8, cpuRatio: 1.8, requests: 12, residentMiB: 100, growthMiB: 10, changeSeconds: 0.030},
+	aims: aims{ratio: 1.8, cpuRatio: 2.2, requests: 12, residentMiB: 100, growthMiB: 10, changeSeconds: 0.030},
 }

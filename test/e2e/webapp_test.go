@@ -140,8 +140,10 @@ var _ = withOperator("WebApp", func() {
 		Expect(sam.Delete(ctx, lab.pod(teamNamespace, loadName))).To(Succeed())
 		eventually(ctx, "the pods of before are gone", soon, func(g Gomega) {
 			pods := &corev1.PodList{}
-			g.Expect(sam.List(ctx, pods, client.InNamespace(teamNamespace))).To(Succeed())
-			g.Expect(pods.Items).To(HaveLen(3), "two of the WebApp, and the one of before")
+			g.Expect(sam.List(ctx, pods, client.InNamespace(teamNamespace), client.MatchingLabels{"workloads.apps.acme.com/webapp": webName})).To(Succeed())
+			g.Expect(pods.Items).To(HaveLen(2))
+			g.Expect(sam.List(ctx, pods, client.InNamespace(teamNamespace), client.MatchingLabels{"app": loadName})).To(Succeed())
+			g.Expect(pods.Items).To(BeEmpty())
 		})
 	}, NodeTimeout(4*soon))
 })
