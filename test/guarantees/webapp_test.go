@@ -141,7 +141,7 @@ func (webApps) Invalidate(o *unstructured.Unstructured) {
 // Tamper implements Fixture.
 func (webApps) Tamper(child *unstructured.Unstructured) []string {
 	return map[string][]string{
-		"ConfigWatcher":       {`{"spec":{"podSelector":{"workloads.apps.acme.com/webapp":"other"}}}`, `{"spec":{"sources":[{"kind":"Secret","name":"other"}]}}`},
+		"ConfigWatcher":       {`{"spec":{"podSelector":{"workloads.apps.acme.com/webapp":"other"}}}`, `{"spec":{"sources":[{"kind":"Secret","name":"canary-db"}]}}`},
 		"ConfigMap":           {`{"metadata":{"annotations":{"platform.acme.com/owner":"x"}}}`},
 		"Deployment":          {`{"spec":{"template":{"spec":{"serviceAccountName":"admin","serviceAccount":"admin"}}}}`, `{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}`},
 		"Ingress":             {`{"spec":{"rules":[{"host":"mallory.example.com"}]}}`},
@@ -179,6 +179,7 @@ func (webApps) Breakages() []Breakage {
 			Break: func(unique string) {
 				ns := Create(namespaceNamed(unique))
 				discardLater(ns)
+				webApps{}.Surround(unique)
 				Create(service(unique))
 			},
 			Mend: func(unique string) {
