@@ -50,9 +50,8 @@ func (webApps) Start() {
 	ctx, stop := context.WithCancel(context.Background())
 	DeferCleanup(stop)
 	go func() {
-		for ctx.Err() == nil {
+		for tick := time.NewTicker(100 * time.Millisecond); ctx.Err() == nil; <-tick.C {
 			serveAll(ctx)
-			time.Sleep(100 * time.Millisecond)
 		}
 	}()
 }
