@@ -6,7 +6,6 @@ package engine
 import (
 	"bytes"
 	"fmt"
-	"iter"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -139,14 +138,18 @@ func element(set *fieldpath.Set, v any) (*fieldpath.Set, bool) {
 	if !isMap {
 		return below(set, fieldpath.ValueElement(value.NewValueInterface(v)))
 	}
-	for _, paths := range []iter.Seq[fieldpath.PathElement]{set.Children.All(), set.Members.All()} {
-		for path := range paths {
-			if path.Key != nil && hasKey(fields, *path.Key) {
-				return below(set, path)
-			}
+	var at *fieldpath.PathElement
+	match := func(path fieldpath.PathElement) {
+		if path.Key != nil && hasKey(fields, *path.Key) {
+			at = &path
 		}
 	}
-	return nil, false
+	set.Children.Iterate(match)
+	set.Members.Iterate(match)
+	if at == nil {
+		return nil, false
+	}
+	return below(set, *at)
 }
 
 func hasKey(fields map[string]any, key value.FieldList) bool {

@@ -19,12 +19,13 @@ func TestCustomChildrenAreComparedByWhatTheOperatorHasApplied(t *testing.T) {
 	const fields = `{"f:metadata":{
 		"f:annotations":{"f:a":{}},"f:labels":{"f:l":{}},"f:ownerReferences":{"k:{\"uid\":\"u\"}":{}}},
 		"f:spec":{"f:externalIPs":{"v:\"1.1.1.1\"":{}},"f:selector":{},
-		"f:ports":{"k:{\"port\":80,\"protocol\":\"TCP\"}":{".":{},"f:name":{},"f:port":{},"f:protocol":{},"f:targetPort":{}}}}}`
+		"f:ports":{"k:{\"port\":80,\"protocol\":\"TCP\"}":{".":{},"f:name":{},"f:port":{},"f:protocol":{},"f:targetPort":{}},
+		"k:{\"port\":90,\"protocol\":\"TCP\"}":{".":{},"f:name":{},"f:port":{},"f:protocol":{},"f:targetPort":{}}}}}`
 	gvk := corev1.SchemeGroupVersion.WithKind("Service")
 	wanted := func() *corev1.Service {
 		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "s"}, Spec: corev1.ServiceSpec{
 			Selector: map[string]string{"a": "b"}, ExternalIPs: []string{"1.1.1.1"},
-			Ports: []corev1.ServicePort{{Name: "http", Port: 80, Protocol: "TCP"}},
+			Ports: []corev1.ServicePort{{Name: "http", Port: 80, Protocol: "TCP"}, {Name: "more", Port: 90, Protocol: "TCP"}},
 		}}
 	}
 	live := func(change func(*corev1.Service)) *corev1.Service {
@@ -57,8 +58,10 @@ func TestCustomChildrenAreComparedByWhatTheOperatorHasApplied(t *testing.T) {
 		{"an element is gone", func(s *corev1.Service) { s.Spec.ExternalIPs = nil }, []string{"spec[externalIPs]"}},
 		{"a map that is owned as a whole has more", func(s *corev1.Service) { s.Spec.Selector["c"] = "d" }, []string{"spec[selector]"}},
 		{"a mark differs", func(s *corev1.Service) { s.Labels["l"] = "x" }, []string{"metadata.labels[l]"}},
-		{"the operator has applied nothing", func(s *corev1.Service) { s.ManagedFields = nil },
-			[]string{"metadata.labels[l]", "metadata.annotations[a]", "metadata.ownerReferences", "spec[externalIPs]", "spec[ports]", "spec[selector]"}},
+		{
+			"the operator has applied nothing", func(s *corev1.Service) { s.ManagedFields = nil },
+			[]string{"metadata.labels[l]", "metadata.annotations[a]", "metadata.ownerReferences", "spec[externalIPs]", "spec[ports]", "spec[selector]"},
+		},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			c, err := NewCustomChild(gvk, wanted())

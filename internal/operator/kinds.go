@@ -119,10 +119,12 @@ var Kinds = []Kind{
 		Webhook: func(mgr ctrl.Manager, _ Deps) error { return crontabwebhook.Register(mgr) },
 	},
 	{
-		Object:     &workloadsv1alpha1.WebApp{},
-		Conditions: []string{webapp.Admitted, webapp.Composed, webapp.DatabaseReady, webapp.Migrated, webapp.Deployed, webapp.UpToDate, webapp.Autoscaled, webapp.Exposed},
-		Holds:      webapp.Holds,
-		Reads:      webapp.Reads,
+		Object: &workloadsv1alpha1.WebApp{},
+		Conditions: []string{
+			webapp.Admitted, webapp.Composed, webapp.DatabaseReady, webapp.Migrated, webapp.Deployed, webapp.UpToDate, webapp.Autoscaled, webapp.Exposed,
+		},
+		Holds: webapp.Holds,
+		Reads: webapp.Reads,
 		Register: func(mgr ctrl.Manager, d Deps) error {
 			return webapp.Register(mgr, webapp.Options{
 				IngressControllers:      d.Config.WebApp.Controllers(),

@@ -127,8 +127,8 @@ func statuses(op *Operator, o engine.Object) []common.Status {
 	GinkgoHelper()
 	var all []common.Status
 	for _, w := range op.Wire.Writes(about(o)) {
-		if !strings.HasSuffix(w.Path, "/status") {
-			continue // and it may not be JSON
+		if !strings.HasSuffix(w.Path, "/"+o.GetName()+"/status") {
+			continue // and it may not be JSON, or be of a child
 		}
 		var body struct{ Status *common.Status }
 		Expect(json.Unmarshal(w.Body, &body)).To(Succeed())

@@ -94,7 +94,18 @@ func (webApps) Name(sample engine.Object, unique string) {
 	s.WebAppHostname = unique + ".acme.com"
 	s.Config = map[string]v1alpha1.FileContent{"app.ini": "log=info"}
 	s.Env = []corev1.EnvVar{{Name: "B", Value: "2"}, {Name: "A"}}
+	s.RestartOnChange, s.DatabaseSecretRef = true, &v1alpha1.DatabaseSecretReference{Name: "canary-db"}
 }
+
+// Surround implements Fixture: the database whose Secret it names.
+func (webApps) Surround(unique string) {
+	Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "canary-db", Namespace: unique}, StringData: map[string]string{
+		"host": canary, "port": canary, "username": canary, "password": canary, "database": canary, "uri": canary,
+	}})
+}
+
+// Reads implements Fixture: whether the Secret of the database has its keys, and what its ConfigWatcher reads of it.
+func (webApps) Reads() float64 { return 3 }
 
 // Change implements Fixture.
 func (webApps) Change(o engine.Object, _ string) {
@@ -113,6 +124,10 @@ func (webApps) Transitions() map[string]func(engine.Object) {
 		"asking for no isolation, an account of its own and one pod": func(o engine.Object) {
 			s := &webApp(o).Spec
 			s.Isolation, s.ServiceAccountName, s.WebAppReplicas, s.Config = v1alpha1.IsolationNone, new("robot"), new(int32(1)), nil
+		},
+		"asking for no database, no restarts and an external name": func(o engine.Object) {
+			s := &webApp(o).Spec
+			s.RestartOnChange, s.DatabaseSecretRef, s.Publish = false, nil, &v1alpha1.Publish{ExternalName: new("www." + s.WebAppHostname)}
 		},
 	}
 }
@@ -145,6 +160,7 @@ func (webApps) Invalidate(o *unstructured.Unstructured) {
 func (webApps) Tamper(child *unstructured.Unstructured) []string {
 	return map[string][]string{
 		"ControllerRevision":  {`{"revision":99}`},
+		"ConfigWatcher":       {`{"spec":{"podSelector":{"workloads.apps.acme.com/webapp":"other"}}}`, `{"spec":{"sources":[{"kind":"Secret","name":"canary-db"}]}}`},
 		"ConfigMap":           {`{"metadata":{"annotations":{"platform.acme.com/owner":"x"}}}`},
 		"Deployment":          {`{"spec":{"template":{"spec":{"serviceAccountName":"admin","serviceAccount":"admin"}}}}`, `{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}`},
 		"Ingress":             {`{"spec":{"rules":[{"host":"mallory.example.com"}]}}`},
@@ -158,7 +174,11 @@ func (webApps) Tamper(child *unstructured.Unstructured) []string {
 // Foreign implements Fixture: what kubectl rollout restart does. The sample says how many replicas there are; what is left to
 // others when it does not is for the kind's own suite.
 func (webApps) Foreign(other *unstructured.Unstructured) []string {
-	if other.GetKind() != "Deployment" {
+	switch other.GetKind() {
+	case "ConfigWatcher":
+		return []string{`{"spec":{"restart":{"debounce":"7s"}}}`}
+	case "Deployment":
+	default:
 		return nil
 	}
 	return []string{
@@ -178,6 +198,7 @@ func (webApps) Breakages() []Breakage {
 			Break: func(unique string) {
 				ns := Create(namespaceNamed(unique))
 				discardLater(ns)
+				webApps{}.Surround(unique)
 				Create(service(unique))
 			},
 			Mend: func(unique string) {
@@ -185,6 +206,14 @@ func (webApps) Breakages() []Breakage {
 				Annotate(webAppNamed(unique), "others.example.com/poke", "mended")
 			},
 			Reason: engine.ReasonNameTaken, Status: status.FailedStatus,
+		},
+		{
+			Name: "that the Secret of its database is gone",
+			Break: func(unique string) {
+				Remove(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: unique, Name: "canary-db"}})
+			},
+			Mend:   func(unique string) { webApps{}.Surround(unique) },
+			Reason: "WaitingForDatabase", Status: status.InProgressStatus,
 		},
 		{
 			Name:  "that there is no such IngressClass",

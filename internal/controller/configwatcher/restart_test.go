@@ -92,37 +92,6 @@ var _ = Describe("A change of content", Ordered, func() {
 		Expect(templates(d)()).To(Equal(int64(2)))
 	})
 
-	It("counts that an optional source, or key, does not exist as its content", func() {
-		d := Create(deployment(Namespace(), "d", "optional"))
-		ns := d.Namespace
-		w := watching(watcher(ns, "w", "optional", func(s *v1alpha1.ConfigWatcherSpec) {
-			s.ConfigMap = ""
-			s.Sources = []v1alpha1.Source{
-				{Kind: v1alpha1.SourceConfigMap, Name: "whole", Optional: true}, {Kind: v1alpha1.SourceConfigMap, Name: "key", Keys: []string{"k"}, Optional: true},
-			}
-		}))
-		times := int64(0)
-		once := func(what string) {
-			GinkgoHelper()
-			times++
-			Eventually(restarts(w)).Should(Equal(times), what)
-			rolledOut(d)
-			AwaitReady(w)
-		}
-		whole := Create(configMap(ns, "whole", "a", "b"))
-		once("it is created")
-		Remove(whole)
-		once("it is deleted")
-		Create(configMap(ns, "whole"))
-		key := Create(configMap(ns, "key", "other", "x"))
-		rerun(w)
-		Consistently(restarts(w)).Should(Equal(times), "an empty one is as good as none")
-		set(key, "k", "v")
-		once("the key is created")
-		Remove(key)
-		once("the key is deleted with its object")
-	})
-
 	It("restarts for A to B and for B to A", func() {
 		cm := Create(configMap(ns, "config", "k", "A"))
 		d := Create(deployment(ns, "d", "web"))

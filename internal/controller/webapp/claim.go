@@ -98,38 +98,47 @@ func judgeClaim(a *v1alpha1.WebApp, host string, tier tenancy.Tier, others []v1a
 // admit finds out whether the WebApp may have its host names. An Ingress for one that it may not have goes, and all else stays as
 // it is.
 func (r *run) admit(ctx context.Context) (engine.Outcome, error) {
-	tier, refused, err := r.tier(ctx)
+	granted, refused, err := r.grant(ctx)
 	if err != nil {
 		return engine.Outcome{}, err
-	}
-	var granted []string
-	for _, host := range hostsOf(r.Obj) {
-		why := refused
-		if why.reason == "" {
-			why, err = r.judge(ctx, host, tier)
-		}
-		if err != nil {
-			return engine.Outcome{}, err
-		}
-		if why.reason == "" {
-			granted = append(granted, claimOn(host, pathOf(r.Obj)))
-		}
-		refused = cmp.Or(refused, why)
 	}
 	r.Obj.Status.Claims, r.Obj.Status.URL = granted, ""
 	if slices.Contains(granted, claimsOf(r.Obj)[0]) {
 		r.Obj.Status.URL = urlOf(r.Obj)
 	}
 	if refused.reason == "" {
-		return engine.Done().Saying(fmt.Sprintf("the host name %q is this object's", strings.Join(hostsOf(r.Obj), `" and "`))), nil
+		return engine.Done().Saying("this object has " + strings.Join(granted, " and ")), nil
 	}
 	return engine.BlockFor(recheck, refused.reason, refused.message), r.withdraw(ctx, granted)
+}
+
+// grant judges each host name that the WebApp asks for. It returns those that it may have, with their path, and why it may not
+// have the first of the others.
+func (r *run) grant(ctx context.Context) (granted []string, refused refusal, err error) {
+	tier, invalid, err := r.tier(ctx)
+	if err != nil {
+		return nil, refusal{}, err
+	}
+	for _, host := range hostsOf(r.Obj) {
+		why := invalid
+		if why.reason == "" {
+			if why, err = r.judge(ctx, host, tier); err != nil {
+				return nil, refusal{}, err
+			}
+		}
+		if why.reason == "" {
+			granted = append(granted, claimOn(host, pathOf(r.Obj)))
+		}
+		refused = cmp.Or(refused, why)
+	}
+	return granted, refused, nil
 }
 
 // judge judges a host name that the WebApp asks for.
 func (r *run) judge(ctx context.Context, host string, tier tenancy.Tier) (refusal, error) {
 	list := &v1alpha1.WebAppList{}
-	if err := r.Client.List(ctx, list, client.MatchingFields{claimIndex: claimOn(host, pathOf(r.Obj))}, client.DisableReadYourWritesConsistency); err != nil {
+	same := client.MatchingFields{claimIndex: claimOn(host, pathOf(r.Obj))}
+	if err := r.Client.List(ctx, list, same, client.DisableReadYourWritesConsistency); err != nil {
 		return refusal{}, fmt.Errorf("listing who asks for the host name: %w", err)
 	}
 	return judgeClaim(r.Obj, host, tier, list.Items), nil
@@ -137,8 +146,9 @@ func (r *run) judge(ctx context.Context, host string, tier tenancy.Tier) (refusa
 
 // withdraw deletes the Ingress if it serves anything but what is granted.
 func (r *run) withdraw(ctx context.Context, granted []string) error {
+	refused := func(claim string) bool { return !slices.Contains(granted, claim) }
 	ingress, exists, err := own(ctx, r, r.key(), &networkingv1.Ingress{})
-	if err != nil || !exists || !ingress.DeletionTimestamp.IsZero() || !slices.ContainsFunc(served(ingress), func(claim string) bool { return !slices.Contains(granted, claim) }) {
+	if err != nil || !exists || !ingress.DeletionTimestamp.IsZero() || !slices.ContainsFunc(served(ingress), refused) {
 		return err
 	}
 	return r.Discard(ctx, ingress, metav1.DeletePropagationBackground)

@@ -55,8 +55,8 @@ func environment(spec v1alpha1.WebAppSpec) []corev1.EnvVar {
 func lacking(ref *v1alpha1.DatabaseSecretReference, content map[string][]byte) string {
 	for _, k := range connectionKeys(ref) {
 		if len(content[k.key]) == 0 {
-			return fmt.Sprintf("the Secret %s has no key %q, or an empty one; name the right key in spec.databaseSecretRef.%s, or set that to \"\" if there is none",
-				ref.Name, k.key, k.field)
+			return fmt.Sprintf("the Secret %s has no key %q, or an empty one; name the right key in spec.databaseSecretRef.%s, "+
+				`or set that to "" if there is none`, ref.Name, k.key, k.field)
 		}
 	}
 	return ""
@@ -71,18 +71,18 @@ func databaseKeys(a *v1alpha1.WebApp) []client.ObjectKey {
 
 // findDatabase reads what the connection to the database lacks.
 func (r *run) findDatabase(ctx context.Context) (lacks string, err error) {
-	for _, key := range databaseKeys(r.app) {
-		secret := &corev1.Secret{}
-		err := r.Live.Get(ctx, key, secret)
-		if apierrors.IsNotFound(err) {
-			return fmt.Sprintf("the Secret %s does not exist", key.Name), nil
-		}
-		if err != nil {
-			return "", fmt.Errorf("reading the Secret of the database: %w", err)
-		}
-		return lacking(r.app.Spec.DatabaseSecretRef, secret.Data), nil
+	ref, secret := r.app.Spec.DatabaseSecretRef, &corev1.Secret{}
+	if ref == nil {
+		return "", nil
 	}
-	return "", nil
+	err = r.Live.Get(ctx, client.ObjectKey{Namespace: r.Obj.Namespace, Name: ref.Name}, secret)
+	if apierrors.IsNotFound(err) {
+		return fmt.Sprintf("the Secret %s does not exist", ref.Name), nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("reading the Secret of the database: %w", err)
+	}
+	return lacking(ref, secret.Data), nil
 }
 
 // checkDatabase reports whether the application can be told how to reach its database.

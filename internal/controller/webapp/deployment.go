@@ -32,7 +32,8 @@ func (in input) deploymentChildren() ([]engine.Child, *corev1ac.PodTemplateSpecA
 	}
 	kept := in.deployment.ours
 	kept.OwnerReferences = nil // the engine adds it
-	return []engine.Child{engine.NewChild[appsv1.Deployment](kept, appsv1ac.ExtractDeployment).IfUnchanged()}, orDefault(kept.Spec, appsv1ac.DeploymentSpecApplyConfiguration{}).Template, nil
+	child := engine.NewChild[appsv1.Deployment](kept, appsv1ac.ExtractDeployment).IfUnchanged()
+	return []engine.Child{child}, orDefault(kept.Spec, appsv1ac.DeploymentSpecApplyConfiguration{}).Template, nil
 }
 
 // deploymentChild wraps the Deployment. What follows from a default is sent only to the version that was looked at: somebody

@@ -54,19 +54,37 @@ func TestWhatIsWatched(t *testing.T) {
 	}{
 		{"nothing", spec{RestartOnChange: true}, nil},
 		{"not asked for", spec{EnvFrom: []corev1.EnvFromSource{whole(secret, "s", false)}}, nil},
-		{"whole objects", spec{RestartOnChange: true, EnvFrom: []corev1.EnvFromSource{whole(secret, "s", false), whole(configMap, "s", false)}},
-			sources{source(configMap, "s"), source(secret, "s")}},
-		{"the same one twice", spec{RestartOnChange: true, EnvFrom: []corev1.EnvFromSource{whole(secret, "s", false), whole(secret, "s", false)}},
-			sources{source(secret, "s")}},
-		{"single keys, in one order", spec{RestartOnChange: true, Env: []corev1.EnvVar{single(secret, "s", "b", false), single(secret, "s", "a", false), single(configMap, "c", "k", false)}},
-			sources{source(configMap, "c", "k"), source(secret, "s", "a", "b")}},
-		{"a key of what is taken as a whole", spec{RestartOnChange: true, Env: []corev1.EnvVar{single(secret, "s", "a", false)}, EnvFrom: []corev1.EnvFromSource{whole(secret, "s", false)}},
-			sources{source(secret, "s")}},
+		{
+			"whole objects",
+			spec{RestartOnChange: true, EnvFrom: []corev1.EnvFromSource{whole(secret, "s", false), whole(configMap, "s", false)}},
+			sources{source(configMap, "s"), source(secret, "s")},
+		},
+		{
+			"the same one twice",
+			spec{RestartOnChange: true, EnvFrom: []corev1.EnvFromSource{whole(secret, "s", false), whole(secret, "s", false)}},
+			sources{source(secret, "s")},
+		},
+		{
+			"single keys, in one order",
+			spec{RestartOnChange: true, Env: []corev1.EnvVar{single(secret, "s", "b", false), single(secret, "s", "a", false), single(configMap, "c", "k", false)}},
+			sources{source(configMap, "c", "k"), source(secret, "s", "a", "b")},
+		},
+		{
+			"a key of what is taken as a whole",
+			spec{RestartOnChange: true, Env: []corev1.EnvVar{single(secret, "s", "a", false)}, EnvFrom: []corev1.EnvFromSource{whole(secret, "s", false)}},
+			sources{source(secret, "s")},
+		},
 		{"more keys than can be named", spec{RestartOnChange: true, Env: many}, sources{source(secret, "s")}},
-		{"what need not exist", spec{RestartOnChange: true, Env: []corev1.EnvVar{single(configMap, "c", "k", true)}, EnvFrom: []corev1.EnvFromSource{whole(secret, "s", true)}},
-			sources{optional(source(configMap, "c", "k")), optional(source(secret, "s"))}},
-		{"what need not exist for one and must for another", spec{RestartOnChange: true, Env: []corev1.EnvVar{single(secret, "s", "k", false)}, EnvFrom: []corev1.EnvFromSource{whole(secret, "s", true)}},
-			sources{source(secret, "s")}},
+		{
+			"what need not exist",
+			spec{RestartOnChange: true, Env: []corev1.EnvVar{single(configMap, "c", "k", true)}, EnvFrom: []corev1.EnvFromSource{whole(secret, "s", true)}},
+			sources{optional(source(configMap, "c", "k")), optional(source(secret, "s"))},
+		},
+		{
+			"what need not exist for one and must for another",
+			spec{RestartOnChange: true, Env: []corev1.EnvVar{single(secret, "s", "k", false)}, EnvFrom: []corev1.EnvFromSource{whole(secret, "s", true)}},
+			sources{source(secret, "s")},
+		},
 		{"other variables", spec{RestartOnChange: true, Env: []corev1.EnvVar{{Name: "A", Value: "b"}, {Name: "P", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}}}}, nil},
 		{"a name that nothing can have", spec{RestartOnChange: true, Env: []corev1.EnvVar{single(secret, "S/x", "k", true), single(secret, "", "k", true)}}, nil},
 		{"files of its own, and volumes", spec{
@@ -151,9 +169,14 @@ func TestJudgeWatcher(t *testing.T) {
 		reason string
 		goesOn bool
 	}{
-		{"", "", true}, {metav1.ConditionTrue, "Ready", true}, {metav1.ConditionUnknown, "NotReached", true},
-		{metav1.ConditionFalse, "SourceMissing", true}, {metav1.ConditionFalse, "KeyMissing", true},
-		{metav1.ConditionFalse, "Suspended", false}, {metav1.ConditionFalse, "RestartReverted", false}, {metav1.ConditionFalse, "ProtectedNamespace", false},
+		{"", "", true},
+		{metav1.ConditionTrue, "Ready", true},
+		{metav1.ConditionUnknown, "NotReached", true},
+		{metav1.ConditionFalse, "SourceMissing", true},
+		{metav1.ConditionFalse, "KeyMissing", true},
+		{metav1.ConditionFalse, "Suspended", false},
+		{metav1.ConditionFalse, "RestartReverted", false},
+		{metav1.ConditionFalse, "ProtectedNamespace", false},
 	} {
 		w := &autorebootv1alpha1.ConfigWatcher{ObjectMeta: metav1.ObjectMeta{Name: "web-webapp"}}
 		if tc.reason != "" {
