@@ -22,14 +22,14 @@ import (
 
 // aroundPods are the fields of a spec that are no part of a revision: what they decide is not what the pods are.
 var aroundPods = []string{
-	"webAppHostname", "ingress", "isolation", // how the pods are reached
+	"webAppHostname", "ingress", "publish", "isolation", // how the pods are reached
 	"webAppReplicas", "autoscaling", "maxUnavailable", // how many there are
-	"strategy", "revisionHistoryLimit", "migration", "rolloutDeadline", "autoRollback", "rollbackTo", // how they are replaced
+	"strategy", "revisionHistoryLimit", "migration", "rolloutDeadline", "autoRollback", "rollbackTo", "restartOnChange", // how they are replaced
 }
 
 // inPods are the fields that are.
 var inPods = []string{
-	"webAppImage", "deploymentTier", "port", "ports", "command", "args", "env", "envFrom", "config", "resources", "probes", "drainSeconds",
+	"webAppImage", "deploymentTier", "port", "ports", "command", "args", "env", "envFrom", "databaseSecretRef", "config", "resources", "probes", "drainSeconds",
 	"terminationGracePeriodSeconds", "volumes", "volumeMounts", "initContainers", "sidecars", "serviceAccountName", "imagePullSecrets",
 	"nodeSelector", "tolerations", "topologySpreadConstraints", "schedulerName", "priorityClassName", "securityContext",
 }
