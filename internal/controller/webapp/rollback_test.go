@@ -219,8 +219,11 @@ var _ = Describe("Revisions", Ordered, ContinueOnFailure, func() {
 		jobs := &batchv1.JobList{}
 		Eventually(func() string {
 			Expect(Admin.List(ctx, jobs, client.InNamespace(a.Namespace))).To(Succeed())
-			return fmt.Sprint(len(jobs.Items), jobs.Items[0].Spec.Template.Spec.Containers[0].Image)
-		}).Should(Equal("1" + imageOf(2)))
+			if len(jobs.Items) != 1 {
+				return fmt.Sprint(len(jobs.Items), " Jobs")
+			}
+			return jobs.Items[0].Spec.Template.Spec.Containers[0].Image
+		}).Should(Equal(imageOf(2)))
 		Expect(Reload(a)).To(Succeed())
 		Expect(a.Status.LastRevision).To(Equal(int64(1)), "its pods may not start yet")
 		endMigrations(a.Namespace, 1)
