@@ -6,6 +6,7 @@ package webapp_test
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -348,6 +349,8 @@ var _ = Describe("An external name", Ordered, func() {
 		Expect(second.Status.URL).To(Equal("http://pub-two.acme.com/"))
 		Consistently(func() error { return Reload(ingressOf(second)) }, "500ms").Should(Succeed(), "its own host name is served")
 
+		By("another one asking that is younger, by the seconds that are recorded")
+		Eventually(func() time.Time { return time.Now().Truncate(time.Second) }).Should(BeTemporally(">", second.CreationTimestamp.Time))
 		third := published("pub-www.acme.com", "pub-three.acme.com")
 		Eventually(Ready(third)).Should(Equal("False HostnameTaken"))
 		Expect(Reload(ingressOf(third))).NotTo(Succeed())
