@@ -112,7 +112,8 @@ func (k *kind) make(name string, change ...func(engine.Object)) engine.Object {
 	return o
 }
 
-// surround makes the Namespace of an object, and what the object is about.
+// surround makes the Namespace of an object, and what the object is about. Both stay: to delete a Namespace, Kubernetes sends
+// nearly a hundred requests.
 func (k *kind) surround(o engine.Object) {
 	GinkgoHelper()
 	if o.GetNamespace() == "" {
@@ -122,7 +123,6 @@ func (k *kind) surround(o engine.Object) {
 	err := Admin.Create(context.Background(), ns)
 	Expect(client.IgnoreAlreadyExists(err)).To(Succeed())
 	if err == nil {
-		discardLater(ns)
 		k.fixture.Surround(ns.Name)
 	}
 }

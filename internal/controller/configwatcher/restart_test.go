@@ -280,20 +280,6 @@ var _ = Describe("Restarts over time", Ordered, func() {
 		Expect(templates(d)()).To(Equal(int64(2)))
 	})
 
-	It("are exactly one for a change while the operator was away", func() {
-		cm := Create(configMap(ns, "config", "k", "v"))
-		d := Create(deployment(ns, "d", "web"))
-		w := watching(watcher(ns, "w", "web"))
-		op.Stop()
-		set(cm, "k", "w")
-		op.Start()
-		Eventually(restarts(w)).Should(Equal(int64(1)))
-		op.Restart()
-		rerun(w)
-		Expect(restarts(w)()).To(Equal(int64(1)))
-		Expect(templates(d)()).To(Equal(int64(2)))
-	})
-
 	It("are as many as maxPerHour allows, then suspended until more are allowed", func() {
 		cm := Create(configMap(ns, "config", "k", "v"))
 		d := Create(deployment(ns, "d", "web"))

@@ -221,32 +221,6 @@ var _ = Describe("A change of the value", Ordered, func() {
 		Expect(templates(d)).To(Equal(int64(2)))
 	})
 
-	It("while the operator is away is exactly one restart when it is back", func() {
-		p := watching(policy(ns, "p"))
-		w.operator.Stop()
-		w.holds(ns, "another")
-		w.operator.Start()
-		Eventually(restarts(p)).Should(Equal(int64(1)))
-		Expect(templates(d)).To(Equal(int64(2)))
-	})
-
-	It("is none when the operator is started again, and nothing is written", func() {
-		p := watching(policy(ns, "p"))
-		Expect(Reload(p)).To(Succeed())
-		for range 3 {
-			w.operator.Stop()
-			w.operator.Wire.Forget()
-			before := w.readsOf(ns)()
-			w.operator.Start()
-			Eventually(w.readsOf(ns)).Should(BeNumerically(">", before))
-			w.clock.SetTime(w.clock.Now().Add(2 * time.Hour))
-			w.operator.Stop()
-			Expect(w.operator.Wire.Writes(func(x testenv.Write) bool { return x.For(ns) })).To(BeEmpty())
-			w.operator.Start()
-		}
-		Expect(templates(d)).To(Equal(int64(1)))
-	})
-
 	It("restarts once although the status cannot be written for a while", func() {
 		p := watching(policy(ns, "p"))
 		w.operator.Wire.Inject(testenv.Fault{

@@ -6,6 +6,7 @@
 package suite
 
 import (
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -68,6 +69,7 @@ func (s Setup) Run(t *testing.T, name string) {
 }
 
 func (s Setup) start() {
+	debug.SetGCPercent(testenv.GCPercent)
 	logf.SetLogger(s.Log)
 	if s.Installed {
 		// Before the controllers start: those of quotas find new types every 30 s only.
