@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -187,7 +186,7 @@ func leftRightly(ctx context.Context, d Deletion, x ordeal, o engine.Object) {
 		return all
 	}
 	if !d.Keeps || x.emptied {
-		Eventually(left).WithPolling(200 * time.Millisecond).Should(BeEmpty())
+		Eventually(left).Should(BeEmpty())
 		return
 	}
 	all := left()
@@ -213,12 +212,12 @@ func linger(_ *Operator, o engine.Object) {
 // release lets the children of an object go.
 func release(o engine.Object) {
 	GinkgoHelper()
-	for _, child := range survey(context.Background(), o.GetName())[o.GetName()] {
-		if slices.Contains(child.GetFinalizers(), "test.example.com/linger") {
+	everything(context.Background(), func(_ served, child *unstructured.Unstructured) {
+		if child.GetNamespace() == o.GetName() && slices.Contains(child.GetFinalizers(), "test.example.com/linger") {
 			patch := client.RawPatch(client.Merge.Type(), []byte(`{"metadata":{"finalizers":null}}`))
 			Expect(client.IgnoreNotFound(Admin.Patch(context.Background(), child, patch))).To(Succeed())
 		}
-	}
+	})
 }
 
 const stuckName = "stuck"

@@ -112,8 +112,7 @@ func (k *kind) make(name string, change ...func(engine.Object)) engine.Object {
 	return o
 }
 
-// surround makes the Namespace of an object, and what the object is about. Both stay: to delete a Namespace, Kubernetes sends
-// nearly a hundred requests.
+// surround makes the Namespace of an object, and what the object is about.
 func (k *kind) surround(o engine.Object) {
 	GinkgoHelper()
 	if o.GetNamespace() == "" {
@@ -123,6 +122,7 @@ func (k *kind) surround(o engine.Object) {
 	err := Admin.Create(context.Background(), ns)
 	Expect(client.IgnoreAlreadyExists(err)).To(Succeed())
 	if err == nil {
+		discardLater(ns)
 		k.fixture.Surround(ns.Name)
 	}
 }

@@ -38,6 +38,7 @@ func describeNeighbours(k *kind) {
 			It("somebody in another namespace, "+policy, func(ctx context.Context) {
 				besiege(ctx, k, protected, func(engine.Object) attacker {
 					ns := Create(namespaceNamed(unique("g13-attacker")))
+					discardLater(ns)
 					return attacker{Client: Admin, place: ns.Name, all: true}
 				})
 			})

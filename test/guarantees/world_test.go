@@ -16,17 +16,13 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	dto "github.com/prometheus/client_model/go"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/dynamic"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/acme/platform-operator/internal/names"
-	"github.com/acme/platform-operator/internal/testenv"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -34,8 +30,6 @@ import (
 type served struct {
 	schema.GroupVersionResource
 	namespaced bool
-	// named tells that the operator's role names it: it can neither read nor write any other.
-	named bool
 }
 
 // resources are all types that can be listed, but for what changes by itself.
@@ -43,13 +37,6 @@ var resources []served
 
 func discoverResources() {
 	GinkgoHelper()
-	role := &rbacv1.ClusterRole{}
-	Expect(Admin.Get(context.Background(), client.ObjectKey{Name: testenv.OperatorRole}, role)).To(Succeed())
-	named := func(gvr schema.GroupVersionResource) bool {
-		return slices.ContainsFunc(role.Rules, func(r rbacv1.PolicyRule) bool {
-			return slices.Contains(r.APIGroups, gvr.Group) && slices.Contains(r.Resources, gvr.Resource)
-		})
-	}
 	d, err := discovery.NewDiscoveryClientForConfig(Plane.Config)
 	Expect(err).NotTo(HaveOccurred())
 	lists, err := d.ServerPreferredResources()
@@ -59,8 +46,7 @@ func discoverResources() {
 		Expect(err).NotTo(HaveOccurred())
 		for _, r := range list.APIResources {
 			if slices.Contains(r.Verbs, "list") && !slices.Contains([]string{"events", "leases", "componentstatuses", "endpoints"}, r.Name) {
-				gvr := gv.WithResource(r.Name)
-				resources = append(resources, served{gvr, r.Namespaced, named(gvr)})
+				resources = append(resources, served{gv.WithResource(r.Name), r.Namespaced})
 			}
 		}
 	}
@@ -69,40 +55,24 @@ func discoverResources() {
 // contents is everything that belongs to one unique name, by kind and name.
 type contents map[string]*unstructured.Unstructured
 
-// few is up to how many unique names lists of what belongs to each are cheaper than lists of everything.
-const few = 4
-
-// survey finds what belongs to the given unique names, of the types that the operator's role names: what is called so, and
-// what is in a Namespace that is called so.
+// survey finds everything that belongs to the given unique names: what is called so, and what is in a
+// Namespace that is called so.
 func survey(ctx context.Context, uniques ...string) map[string]contents {
 	GinkgoHelper()
 	all := map[string]contents{}
 	for _, u := range uniques {
 		all[u] = contents{}
 	}
-	if len(uniques) > few {
-		uniques = []string{metav1.NamespaceAll}
-	}
-	for _, r := range resources {
-		if !r.named {
-			continue
+	everything(ctx, func(r served, o *unstructured.Unstructured) {
+		belongsTo := o.GetName()
+		if r.namespaced {
+			belongsTo = o.GetNamespace()
 		}
-		for _, u := range uniques {
-			from, which := dyn.Resource(r.GroupVersionResource).Namespace(u), metav1.ListOptions{}
-			if !r.namespaced && u != metav1.NamespaceAll {
-				from, which.FieldSelector = dyn.Resource(r.GroupVersionResource), "metadata.name="+u
-			}
-			list(ctx, from, which, func(o *unstructured.Unstructured) {
-				belongsTo := o.GetName()
-				if r.namespaced {
-					belongsTo = o.GetNamespace()
-				}
-				if c, ok := all[belongsTo]; ok && !madeByKubernetes(o) {
-					c[o.GetKind()+"/"+o.GetName()] = o
-				}
-			})
+		key := o.GetKind() + "/" + o.GetName()
+		if c, ok := all[belongsTo]; ok && key != "ServiceAccount/default" && !madeByKubernetes(o) {
+			c[key] = o
 		}
-	}
+	})
 	return all
 }
 
@@ -117,17 +87,11 @@ func madeByKubernetes(o *unstructured.Unstructured) bool {
 func everything(ctx context.Context, do func(served, *unstructured.Unstructured)) {
 	GinkgoHelper()
 	for _, r := range resources {
-		list(ctx, dyn.Resource(r.GroupVersionResource), metav1.ListOptions{}, func(o *unstructured.Unstructured) { do(r, o) })
-	}
-}
-
-// list calls a function for every object of a list.
-func list(ctx context.Context, from dynamic.ResourceInterface, which metav1.ListOptions, do func(*unstructured.Unstructured)) {
-	GinkgoHelper()
-	found, err := from.List(ctx, which)
-	Expect(err).NotTo(HaveOccurred())
-	for i := range found.Items {
-		do(&found.Items[i])
+		list, err := dyn.Resource(r.GroupVersionResource).List(ctx, metav1.ListOptions{})
+		Expect(err).NotTo(HaveOccurred(), r.Resource)
+		for i := range list.Items {
+			do(r, &list.Items[i])
+		}
 	}
 }
 
