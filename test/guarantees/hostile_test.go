@@ -38,10 +38,10 @@ func describeHostile(k *kind) {
 }
 
 // maxFuzzed is about how many objects are tried with strange strings.
-const maxFuzzed = 1000
+const maxFuzzed = 2500
 
 // stringsOfAMark is how many strings each label and annotation meets that the operator knows.
-const stringsOfAMark = 3
+const stringsOfAMark = 6
 
 // fuzz creates an object for every string field and every nasty string. What the API server admits has
 // to get an answer from the operator.
