@@ -91,7 +91,7 @@ func TestKinds(t *testing.T) {
 
 // leftovers are what belongs to other ways of installing, or to operator-sdk's scaffold.
 var leftovers = []string{
-	"cert-manager", "webhook-server-cert", "webhook-service", "controller:latest", "placeholder", "metrics-certs", "REPLACE",
+	"cert-manager.io", "webhook-server-cert", "webhook-service", "controller:latest", "placeholder", "metrics-certs", "REPLACE",
 	"CHANGEME", "creationTimestamp: null",
 }
 

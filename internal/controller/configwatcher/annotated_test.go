@@ -255,7 +255,7 @@ var _ = Describe("The annotation on a ConfigMap or a Secret", Ordered, func() {
 		Create(cm)
 		DeferCleanup(func() {
 			Remove(cm)
-			Remove(watcherOf(cm))
+			Expect(client.IgnoreNotFound(Admin.Delete(ctx, watcherOf(cm)))).To(Succeed()) // unless the garbage collector was faster
 		})
 		Eventually(noted(cm)).Should(Equal("False ProtectedNamespace 0"))
 	})
