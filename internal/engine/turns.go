@@ -12,6 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
+// listedShare: of so many requests one is for an object that was only listed, so that no flood of changes starves those.
+const listedShare = 4
+
 // newQueue is the queue of a controller.
 func newQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	t := newTurns()
@@ -70,12 +73,13 @@ func (q *queue) GetWithPriority() (item reconcile.Request, priority int, shutdow
 
 // turns are the requests that wait, of which each namespace has one served in its turn, so that thousands of objects of one
 // tenant keep nobody else waiting. Those of a namespace are served as they came. Requests for objects that have changed come
-// before those for objects that were only listed, as all are when the operator starts.
+// before those for objects that were only listed, as all are when the operator starts; but of four at least one is of those.
 type turns struct {
 	mu      sync.Mutex
 	changed map[reconcile.Request]bool // known before the request is pushed
 	lanes   [2]lane
 	in      map[reconcile.Request]int // the lane in which each waits; it may have moved up from the other one
+	popped  int
 }
 
 func newTurns() *turns {
@@ -131,7 +135,12 @@ func (t *turns) Len() int {
 func (t *turns) Pop() reconcile.Request {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for i := range t.lanes {
+	t.popped++
+	order := [2]int{0, 1}
+	if t.popped%listedShare == 0 {
+		order = [2]int{1, 0}
+	}
+	for _, i := range order {
 		for len(t.lanes[i].order) > 0 {
 			item := t.lanes[i].pop()
 			if lane, waits := t.in[item]; waits && lane == i {

@@ -34,6 +34,7 @@ func TestTurns(t *testing.T) {
 		"cluster-scoped ones as they came":              {"/1 /2 /3", "/1 /2 /3"},
 		"listed ones last":                              {"~a/1 ~a/2 b/1 a/3", "b/1 a/3 a/1 a/2"},
 		"listed ones take turns":                        {"~a/1 ~a/2 ~b/1", "a/1 b/1 a/2"},
+		"listed ones are not starved":                   {"~b/1 ~b/2 a/1 a/2 a/3 a/4 a/5 a/6 a/7", "a/1 a/2 a/3 b/1 a/4 a/5 a/6 b/2 a/7"},
 		"a listed one that changes moves up":            {"~a/1 ~a/2 ~b/1 a/2", "a/2 a/1 b/1"},
 		"one that has changed and is listed stays":      {"a/1 ~a/2 ~a/1", "a/1 a/2"},
 		"delayed ones come when their time has come":    {"+a/1 b/1", "b/1 a/1"},
