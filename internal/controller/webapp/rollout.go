@@ -109,7 +109,7 @@ func judgeLacking(app *v1alpha1.WebApp, c course, f finding, due, now time.Time)
 // failure says that the present revision is late, and why.
 func failure(app *v1alpha1.WebApp, f finding) string {
 	return fmt.Sprintf("revision %d (%s) was not complete after %s: %s",
-		app.Status.Revision, app.Status.Revisions[0].Image, deadlineOf(&app.Spec), f.message)
+		app.Status.Revision, recordOf(&app.Status, app.Status.Revision).Image, deadlineOf(&app.Spec), f.message)
 }
 
 // wayOut says what can be done about a revision that is late and is not rolled back.

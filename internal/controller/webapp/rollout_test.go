@@ -133,6 +133,13 @@ func TestAnUnknownRevisionIsNamed(t *testing.T) {
 type world struct {
 	app      v1alpha1.WebApp
 	now      time.Time
+func TestAFailureIsToldWithoutARecord(t *testing.T) {
+	a := history(func(a *v1alpha1.WebApp) { a.Status.Revision = 1 })
+	if got := failure(a, finding{message: "why"}); !strings.HasPrefix(got, "revision 1 ") {
+		t.Errorf("got %q", got)
+	}
+}
+
 	spec     string
 	deployed string
 	sick     map[string]bool // what does not become available
