@@ -125,7 +125,7 @@ func lastEnd(s corev1.ContainerState) string {
 	case t.Reason == "OOMKilled":
 		return fmt.Sprintf(", last with the exit code %d because it had used up its memory limit", t.ExitCode)
 	case t.Message != "":
-		return fmt.Sprintf(", last with the exit code %d: %s", t.ExitCode, quoted(t.Message))
+		return fmt.Sprintf(", last with the exit code %d: %s", t.ExitCode, lastWords(t.Message))
 	default:
 		return fmt.Sprintf(", last with the exit code %d; \"kubectl logs --previous\" shows what it said", t.ExitCode)
 	}
@@ -134,6 +134,15 @@ func lastEnd(s corev1.ContainerState) string {
 // quoted is a text of somebody else on one line.
 func quoted(text string) string {
 	return names.Clip(strings.Join(strings.Fields(text), " "), maxQuoted)
+}
+
+// lastWords is the end of a text of somebody else on one line: what has ended says why in its last lines.
+func lastWords(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) <= maxQuoted {
+		return text
+	}
+	return "…" + strings.ToValidUTF8(text[len(text)-maxQuoted:], "")
 }
 
 // judgeAutoscaler reports whether an autoscaler works.

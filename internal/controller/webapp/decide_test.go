@@ -6,6 +6,7 @@ package webapp
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -130,6 +131,18 @@ func TestJudgeAutoscaler(t *testing.T) {
 	for want, conditions := range map[string][]autoscalingv2.HorizontalPodAutoscalerCondition{
 		"Done":                   {{Type: autoscalingv2.AbleToScale, Status: corev1.ConditionFalse}, {Type: autoscalingv2.ScalingActive, Status: corev1.ConditionTrue}},
 		ReasonAutoscalerInactive: {{Type: autoscalingv2.ScalingActive, Status: corev1.ConditionFalse, Message: "no metrics"}},
+func TestTheLastWordsOfAContainerAreItsLast(t *testing.T) {
+	long := "start ü\n" + strings.Repeat("trace é\n", 100) + "no column price\n"
+	got := lastEnd(ended(1, "Error", long))
+	if before, after, _ := strings.Cut(got, "…"); before != ", last with the exit code 1: " || !strings.HasSuffix(after, " trace é no column price") ||
+		len(after) > maxQuoted || !utf8.ValidString(got) {
+		t.Errorf("got %q", got)
+	}
+	if got := lastEnd(ended(1, "Error", "no\nport")); got != ", last with the exit code 1: no port" {
+		t.Errorf("got %q", got)
+	}
+}
+
 		ReasonAutoscalerPending:  nil,
 	} {
 		hpa := &autoscalingv2.HorizontalPodAutoscaler{Status: autoscalingv2.HorizontalPodAutoscalerStatus{Conditions: conditions}}
