@@ -114,13 +114,15 @@ func failure(app *v1alpha1.WebApp, f finding) string {
 
 // wayOut says what can be done about a revision that is late and is not rolled back.
 func wayOut(app *v1alpha1.WebApp) string {
-	switch serving := app.Status.ServingRevision; serving {
-	case 0:
+	switch serving := app.Status.ServingRevision; {
+	case serving == 0:
 		return ". No revision has served before, so that there is none to roll back to"
-	case app.Status.Revision:
+	case serving == app.Status.Revision:
 		return ". It is the one that has served last, so that there is none to roll back to"
 	default:
 		return fmt.Sprintf(". Change the spec, or set spec.rollbackTo to %d, the revision that has served last", serving)
+	case app.Spec.RollbackTo != nil:
+		return fmt.Sprintf(". Set spec.rollbackTo to %d, the revision that has served last, or remove it", serving)
 	}
 }
 
@@ -133,18 +135,20 @@ func undone(app *v1alpha1.WebApp) string {
 	return text
 }
 
-// unknown says that a revision cannot be rolled back to.
-func unknown(app *v1alpha1.WebApp, number int64) string {
+// unknown says that a revision cannot be rolled back to, and to which one can.
+func unknown(app *v1alpha1.WebApp, number int64, hasRecord func(v1alpha1.Revision) bool) string {
 	var all []string
 	for _, r := range app.Status.Revisions {
-		all = append(all, fmt.Sprintf("%d (%s)", r.Number, r.Image))
+		if r.Number != number && hasRecord(r) {
+			all = append(all, fmt.Sprintf("%d (%s)", r.Number, r.Image))
+		}
 	}
 	text := fmt.Sprintf("there is no record of revision %d, so that nothing is changed. ", number)
 	if app.Spec.RollbackTo == nil {
 		return text + "It was to be rolled back to; change the spec"
 	}
 	if len(all) == 0 {
-		return text + "There are no revisions yet: remove spec.rollbackTo"
+		return text + "There are no other revisions: remove spec.rollbackTo"
 	}
 	return text + "Remove spec.rollbackTo, or choose one of " + strings.Join(all, ", ")
 }

@@ -342,7 +342,7 @@ func (r *run) compose(ctx context.Context) (engine.Outcome, error) {
 		r.Obj.Status.Created = true
 	}
 	if r.missing != 0 {
-		return engine.Block(ReasonRevisionUnknown, unknown(r.Obj, r.missing)), nil
+		return engine.Block(ReasonRevisionUnknown, unknown(r.Obj, r.missing, r.hasRecord)), nil
 	}
 	return out, r.forget(ctx)
 }
