@@ -115,11 +115,15 @@ func TestDiagnose(t *testing.T) {
 		})}, ReasonCrashLoop, "the container wait of the pod web-a ends again and again"},
 		{"a pod that goes", rolling(), []corev1.Pod{pod("web-a", crashing(ended(1, "Error", "")), func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) })}, ReasonRollingOut, ""},
 		{"the worst of several", rolling(refused), []corev1.Pod{crash, pod("web-a", running), pull}, ReasonImagePullFailed, "web-b"},
-		{"the first of several", rolling(), []corev1.Pod{pod("web-z", crash.Status.ContainerStatuses[0]), crash}, ReasonCrashLoop, "web-c"},
+		{"the first of several", rolling(), []corev1.Pod{crash, pod("web-z", crash.Status.ContainerStatuses[0])}, ReasonCrashLoop, "web-c"},
 		{"a text that is a book", rolling(), []corev1.Pod{pod("web-a", waiting("ErrImagePull", strings.Repeat("x ", 1000)))}, ReasonImagePullFailed, "…"},
 	} {
 		t.Run(tc.why, func(t *testing.T) {
-			got := diagnose(tc.d, tc.pods)
+			found := finding{}
+			for i := range tc.pods {
+				found = worse(found, diagnosePod(&tc.pods[i]))
+			}
+			got := diagnose(tc.d, found)
 			if got.reason != tc.reason || !strings.Contains(got.message, tc.wants) || strings.Contains(got.message, "\n") {
 				t.Errorf("got %s %q, want %s %q", got.reason, got.message, tc.reason, tc.wants)
 			}
@@ -127,10 +131,6 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
-func TestJudgeAutoscaler(t *testing.T) {
-	for want, conditions := range map[string][]autoscalingv2.HorizontalPodAutoscalerCondition{
-		"Done":                   {{Type: autoscalingv2.AbleToScale, Status: corev1.ConditionFalse}, {Type: autoscalingv2.ScalingActive, Status: corev1.ConditionTrue}},
-		ReasonAutoscalerInactive: {{Type: autoscalingv2.ScalingActive, Status: corev1.ConditionFalse, Message: "no metrics"}},
 func TestTheLastWordsOfAContainerAreItsLast(t *testing.T) {
 	long := "start ü\n" + strings.Repeat("trace é\n", 100) + "no column price\n"
 	got := lastEnd(ended(1, "Error", long))
@@ -143,6 +143,10 @@ func TestTheLastWordsOfAContainerAreItsLast(t *testing.T) {
 	}
 }
 
+func TestJudgeAutoscaler(t *testing.T) {
+	for want, conditions := range map[string][]autoscalingv2.HorizontalPodAutoscalerCondition{
+		"Done":                   {{Type: autoscalingv2.AbleToScale, Status: corev1.ConditionFalse}, {Type: autoscalingv2.ScalingActive, Status: corev1.ConditionTrue}},
+		ReasonAutoscalerInactive: {{Type: autoscalingv2.ScalingActive, Status: corev1.ConditionFalse, Message: "no metrics"}},
 		ReasonAutoscalerPending:  nil,
 	} {
 		hpa := &autoscalingv2.HorizontalPodAutoscaler{Status: autoscalingv2.HorizontalPodAutoscalerStatus{Conditions: conditions}}

@@ -205,21 +205,21 @@ func (r *run) watchMigration(ctx context.Context, j *batchv1.Job, before string)
 
 // podOf reads the pods of a migration: what is wrong with one that has not ended, and the last words of one that has failed.
 func (r *run) podOf(ctx context.Context, j *batchv1.Job) (wrong finding, said string, err error) {
-	pods := &corev1.PodList{}
-	err = r.Live.List(ctx, pods, client.InNamespace(j.Namespace), client.MatchingLabels{batchv1.JobNameLabel: j.Name}, client.Limit(maxPods))
-	if err != nil {
-		return finding{}, "", fmt.Errorf("listing the pods of the migration: %w", err)
-	}
-	for i := range pods.Items {
-		p := &pods.Items[i]
-		if f := diagnosePod(p); f.rank > wrong.rank && p.Status.Phase != corev1.PodFailed {
-			wrong = f
+	_, err = tenancy.Each(ctx, r.Live, j.Namespace, &corev1.PodList{}, maxPods, func(p *corev1.Pod) {
+		if p.Status.Phase != corev1.PodFailed {
+			wrong = worse(wrong, diagnosePod(p))
 		}
 		for _, s := range p.Status.ContainerStatuses {
 			if t := s.State.Terminated; t != nil && t.ExitCode != 0 {
 				said = strings.Replace(lastEnd(s.State), ", last with", ". It has ended with", 1)
 			}
 		}
+	}, client.MatchingLabels{batchv1.JobNameLabel: j.Name})
+	if err != nil {
+		return finding{}, "", fmt.Errorf("listing the pods of the migration: %w", err)
+	}
+	return wrong, said, nil
+}
 
 // findUnended asks the API server for what still runs of any migration: a Job that the cache does not have yet, or a pod that is
 // there longer than its Job. It is empty when nothing does.
@@ -242,7 +242,4 @@ func (r *run) findUnended(ctx context.Context) (what string, err error) {
 		return "", fmt.Errorf("listing the pods of migrations: %w", err)
 	}
 	return what, nil
-}
-	}
-	return wrong, said, nil
 }

@@ -37,6 +37,8 @@ type progress struct {
 	none bool
 	// paused: somebody has paused the Deployment.
 	paused bool
+	// held: the pods stay as they are until the database or a migration lets a newer version start, and are not judged.
+	held bool
 }
 
 // track records how far the rollout of the present revision has come. It gives the time at which its deadline passes, which
@@ -47,7 +49,7 @@ func track(app *v1alpha1.WebApp, p progress, now time.Time) (due time.Time) {
 	case p.complete && !p.none:
 		status.ServingRevision, status.Rollout = status.Revision, nil
 	case r == nil: // pods of a revision that has served already
-	case p.none || p.paused:
+	case p.none || p.paused || p.held:
 		r.StartedAt = nil
 	default:
 		if r.StartedAt == nil || r.StartedAt.After(now) {
@@ -119,10 +121,10 @@ func wayOut(app *v1alpha1.WebApp) string {
 		return ". No revision has served before, so that there is none to roll back to"
 	case serving == app.Status.Revision:
 		return ". It is the one that has served last, so that there is none to roll back to"
-	default:
-		return fmt.Sprintf(". Change the spec, or set spec.rollbackTo to %d, the revision that has served last", serving)
 	case app.Spec.RollbackTo != nil:
 		return fmt.Sprintf(". Set spec.rollbackTo to %d, the revision that has served last, or remove it", serving)
+	default:
+		return fmt.Sprintf(". Change the spec, or set spec.rollbackTo to %d, the revision that has served last", serving)
 	}
 }
 

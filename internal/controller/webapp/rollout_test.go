@@ -43,6 +43,8 @@ func TestTrack(t *testing.T) {
 		{"it is complete while it is paused", rolling(&before), nil, progress{complete: true, paused: true}, time.Time{}, nil, 2},
 		{"no pods show that it works", rolling(&before), nil, progress{complete: true, none: true}, time.Time{}, rolling(nil), 1},
 		{"it is paused", rolling(&before), nil, progress{paused: true}, time.Time{}, rolling(nil), 1},
+		{"a newer version is held back", rolling(&before), nil, progress{held: true}, time.Time{}, rolling(nil), 1},
+		{"it is complete while a newer version is held back", rolling(&before), nil, progress{complete: true, held: true}, time.Time{}, nil, 2},
 		{"the clock was set back", rolling(&later), nil, progress{}, noon.Add(deadline), rolling(&noon), 1},
 		{"it was complete once", nil, nil, progress{}, time.Time{}, nil, 1},
 		{"no deadline", rolling(nil), func(s *v1alpha1.WebAppSpec) { s.RolloutDeadline = nil }, progress{}, time.Time{}, rolling(&noon), 1},
@@ -95,9 +97,9 @@ func TestOutcomesOfRollouts(t *testing.T) {
 			return judgeLacking(a, course{why: bySpec}, f, noon.Add(1), noon)
 		}, ReasonCrashLoop, false, []string{"web-1"}},
 		{"it is late", func(a *v1alpha1.WebApp) { a.Status.ServingRevision = 1 }, func(a *v1alpha1.WebApp) engine.Outcome { return judgeLacking(a, course{why: bySpec}, f, due, noon) }, ReasonRolloutFailed, false, []string{"revision 2 (i) was not complete after 5m0s: the container app of the pod web-1 ends again", "set spec.rollbackTo to 1"}},
+		{"what was asked for is late", func(a *v1alpha1.WebApp) { a.Status.ServingRevision, a.Spec.RollbackTo = 1, new(int64(2)) }, func(a *v1alpha1.WebApp) engine.Outcome { return judgeLacking(a, course{why: byUser}, f, due, noon) }, ReasonRolloutFailed, false, []string{". Set spec.rollbackTo to 1, the revision that has served last, or remove it"}},
 		{"the first is late", nil, func(a *v1alpha1.WebApp) engine.Outcome { return judgeLacking(a, course{why: bySpec}, f, noon, noon) }, ReasonRolloutFailed, false, []string{"No revision has served before"}},
 		{"the one that has served is late", func(a *v1alpha1.WebApp) { a.Status.ServingRevision = 2 }, func(a *v1alpha1.WebApp) engine.Outcome { return judgeLacking(a, course{why: bySpec}, f, due, noon) }, ReasonRolloutFailed, false, []string{"It is the one that has served last"}},
-		{"what was asked for is late", func(a *v1alpha1.WebApp) { a.Status.ServingRevision, a.Spec.RollbackTo = 1, new(int64(2)) }, func(a *v1alpha1.WebApp) engine.Outcome { return judgeLacking(a, course{why: byUser}, f, due, noon) }, ReasonRolloutFailed, false, []string{". Set spec.rollbackTo to 1, the revision that has served last, or remove it"}},
 	} {
 		t.Run(tc.why, func(t *testing.T) {
 			a := history(func(a *v1alpha1.WebApp) { a.Spec.RolloutDeadline = &metav1.Duration{Duration: 5 * time.Minute} }, 2, 1)
@@ -131,10 +133,6 @@ func TestAnUnknownRevisionIsNamed(t *testing.T) {
 	}
 }
 
-// world is a WebApp, its Deployment and the time, as a model. What is in a revision is a letter.
-type world struct {
-	app      v1alpha1.WebApp
-	now      time.Time
 func TestAFailureIsToldWithoutARecord(t *testing.T) {
 	a := history(func(a *v1alpha1.WebApp) { a.Status.Revision = 1 })
 	if got := failure(a, finding{message: "why"}); !strings.HasPrefix(got, "revision 1 ") {
@@ -142,6 +140,10 @@ func TestAFailureIsToldWithoutARecord(t *testing.T) {
 	}
 }
 
+// world is a WebApp, its Deployment and the time, as a model. What is in a revision is a letter.
+type world struct {
+	app      v1alpha1.WebApp
+	now      time.Time
 	spec     string
 	deployed string
 	sick     map[string]bool // what does not become available
