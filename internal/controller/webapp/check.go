@@ -6,6 +6,7 @@ package webapp
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -39,7 +40,7 @@ type observation struct {
 }
 
 // observe records how far the pods are that the Deployment makes, in every run: also while a newer version is held back.
-func (r *run) observe(ctx context.Context, out engine.Outcome) (engine.Outcome, error) {
+func (r *run) observe(ctx context.Context, former []*corev1.ConfigMap, out engine.Outcome) (engine.Outcome, error) {
 	status := &r.Obj.Status
 	status.Selector = labels.FormatLabels(selectorOf(r.Obj))
 	d, exists, err := own(ctx, r, r.key(), &appsv1.Deployment{})
@@ -52,15 +53,15 @@ func (r *run) observe(ctx context.Context, out engine.Outcome) (engine.Outcome, 
 	r.seen.deployment = d
 	r.seen.out, r.seen.complete = judgeRollout(d)
 	r.seen.due = track(r.Obj, progress{complete: r.seen.complete, none: want == 0, paused: d.Spec.Paused, held: r.hold}, now)
-	former := status.ConfigMap
+	files := filesOf(d)
 	switch {
 	case r.seen.complete:
-		status.Image, status.ConfigMap = imageOf(d), filesOf(d)
-	case status.Image == "" && former == "": // the pods of the first version may serve before it is complete
-		status.ConfigMap = filesOf(d)
+		status.Image, status.ConfigMap = imageOf(d), files
+	case status.Image == "" && status.ConfigMap == "" && d.Status.AvailableReplicas > 0: // a first version that is not complete
+		status.ConfigMap = files
 	}
-	if former != "" && former != status.ConfigMap {
-		out = out.Due(now) // nothing else leads to the run that deletes it
+	if slices.ContainsFunc(former, func(c *corev1.ConfigMap) bool { return c.Name != status.ConfigMap && c.Name != files }) {
+		out = out.Due(now) // nothing else leads to the run that deletes them
 	}
 	return out, nil
 }

@@ -353,7 +353,7 @@ func (r *run) compose(ctx context.Context) (engine.Outcome, error) {
 	if in.deployment != nil || !in.hold {
 		r.Obj.Status.Created = true
 	}
-	if out, err = r.observe(ctx, out); err != nil {
+	if out, err = r.observe(ctx, in.former, out); err != nil {
 		return out, err
 	}
 	if r.missing != 0 {
