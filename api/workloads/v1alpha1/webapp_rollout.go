@@ -82,6 +82,7 @@ type Revision struct {
 	// hash is the SHA-256 hash of the data of its ControllerRevision.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^[0-9a-f]{64}$`
 	Hash string `json:"hash"`
 }
 

@@ -6,6 +6,7 @@ package webapp
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/tenancy"
 )
 
 const (
@@ -28,33 +30,58 @@ const (
 	maxPods = 200
 )
 
-// checkPods reports whether all pods run the present version and serve, and else which does not, and why.
-func (r *run) checkPods(ctx context.Context) (engine.Outcome, error) {
+// observation is how far the pods are that there are.
+type observation struct {
+	// deployment is nil when there is none.
+	deployment *appsv1.Deployment
+	complete   bool
+	out        engine.Outcome // when it is complete
+	due        time.Time
+}
+
+// observe records how far the pods are that the Deployment makes, in every run: also while a newer version is held back.
+func (r *run) observe(ctx context.Context, former []*corev1.ConfigMap, out engine.Outcome) (engine.Outcome, error) {
 	status := &r.Obj.Status
 	status.Selector = labels.FormatLabels(selectorOf(r.Obj))
 	d, exists, err := own(ctx, r, r.key(), &appsv1.Deployment{})
 	if err != nil || !exists {
-		return engine.Wait(lookAgain, ReasonRollingOut, "the Deployment was made just now"), err
+		return out, err
 	}
+	now, want := r.Clock.Now(), orDefault(d.Spec.Replicas, 1)
 	status.Replicas, status.ReadyReplicas = d.Status.Replicas, d.Status.ReadyReplicas
-	status.Pods = fmt.Sprintf("%d/%d", d.Status.ReadyReplicas, orDefault(d.Spec.Replicas, 1))
-	out, complete := judgeRollout(d)
-	now := r.Clock.Now()
-	due := track(r.Obj, progress{complete, orDefault(d.Spec.Replicas, 1) == 0, d.Spec.Paused}, now)
-	if complete {
-		former := status.ConfigMap
-		status.Image, status.ConfigMap = r.app.Spec.WebAppImage, configName(r.app)
-		out = judgeServing(r.Obj, r.course, out)
-		if former != "" && former != status.ConfigMap {
-			out = out.Due(now) // nothing else leads to the run that deletes it
-		}
-		return out, nil
+	status.Pods = fmt.Sprintf("%d/%d", d.Status.ReadyReplicas, want)
+	r.seen.deployment = d
+	r.seen.out, r.seen.complete = judgeRollout(d)
+	r.seen.due = track(r.Obj, progress{complete: r.seen.complete, none: want == 0, paused: d.Spec.Paused, held: r.hold}, now)
+	files := filesOf(d)
+	switch {
+	case r.seen.complete:
+		status.Image, status.ConfigMap = imageOf(d), files
+	case status.Image == "" && status.ConfigMap == "" && d.Status.AvailableReplicas > 0: // a first version that is not complete
+		status.ConfigMap = files
 	}
-	pods := &corev1.PodList{}
-	if err := r.Live.List(ctx, pods, client.InNamespace(r.Obj.Namespace), client.MatchingLabels(selectorOf(r.Obj)), client.Limit(maxPods)); err != nil {
+	if slices.ContainsFunc(former, func(c *corev1.ConfigMap) bool { return c.Name != status.ConfigMap && c.Name != files }) {
+		out = out.Due(now) // nothing else leads to the run that deletes them
+	}
+	return out, nil
+}
+
+// checkPods reports whether all pods run the present version and serve, and else which does not, and why.
+func (r *run) checkPods(ctx context.Context) (engine.Outcome, error) {
+	if r.seen.deployment == nil {
+		return engine.Wait(lookAgain, ReasonRollingOut, "the Deployment was made just now"), nil
+	}
+	if r.seen.complete {
+		return judgeServing(r.Obj, r.course, r.seen.out), nil
+	}
+	pods := finding{}
+	_, err := tenancy.Each(ctx, r.Live, r.Obj.Namespace, &corev1.PodList{}, maxPods, func(p *corev1.Pod) {
+		pods = worse(pods, diagnosePod(p))
+	}, client.MatchingLabels(selectorOf(r.Obj)))
+	if err != nil {
 		return engine.Outcome{}, fmt.Errorf("listing the pods: %w", err)
 	}
-	return r.judgeLate(ctx, diagnose(d, pods.Items), due)
+	return r.judgeLate(ctx, diagnose(r.seen.deployment, pods), r.seen.due)
 }
 
 // checkAutoscaler reports whether the autoscaler works.

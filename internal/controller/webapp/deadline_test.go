@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -38,6 +39,20 @@ func stuck(a *v1alpha1.WebApp, image, pod string) {
 			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3, Message: "no luck"}},
 		})
 	}
+}
+
+// succeed does what the controller of Jobs would when the only migration of a namespace ends well.
+func succeed(a *v1alpha1.WebApp) {
+	GinkgoHelper()
+	list := &batchv1.JobList{}
+	Expect(Admin.List(ctx, list, client.InNamespace(a.Namespace))).To(Succeed())
+	Expect(list.Items).To(HaveLen(1))
+	j := &list.Items[0]
+	j.Status.StartTime, j.Status.CompletionTime = &j.CreationTimestamp, new(metav1.Now())
+	for _, c := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobComplete} {
+		j.Status.Conditions = append(j.Status.Conditions, batchv1.JobCondition{Type: c, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()})
+	}
+	Expect(Admin.Status().Update(ctx, j)).To(Succeed())
 }
 
 var _ = Describe("A rollout", Ordered, ContinueOnFailure, func() {
@@ -139,6 +154,50 @@ var _ = Describe("A rollout", Ordered, ContinueOnFailure, func() {
 		roll(a)
 		AwaitReady(a)
 		Expect([]any{a.Status.Revision, a.Status.ServingRevision, a.Status.RolledBack == nil}).To(Equal([]any{int64(3), int64(3), true}))
+	})
+
+	It("that becomes complete while a newer version is held back is the one to go back to", func() {
+		a := serving(webApp(Namespace(), deadline(true)))
+		version(a, 2)
+		stuck(a, imageOf(2), "")
+		begun(a, 2)
+		Change(a, func(a *v1alpha1.WebApp) {
+			a.Spec.WebAppImage, a.Spec.Migration = imageOf(3), &v1alpha1.Migration{Command: []string{"migrate"}}
+		})
+		Eventually(Ready(a)).Should(Equal("False Migrating"))
+		Expect(a.Status.Pods).To(Equal("2/2"))
+		roll(a)
+		Eventually(func() []any {
+			_ = Reload(a)
+			return []any{a.Status.Revision, a.Status.ServingRevision, a.Status.Image, a.Status.Replicas}
+		}).Should(Equal([]any{int64(2), int64(2), imageOf(2), int32(2)}))
+		succeed(a)
+		stuck(a, imageOf(3), "")
+		begun(a, 3)
+		pass(a, 6*time.Minute)
+		Eventually(deployedImage(a)).Should(Equal(imageOf(2)))
+		Eventually(func() *v1alpha1.RolledBack { _ = Reload(a); return a.Status.RolledBack }).Should(HaveField("To", int64(2)))
+	})
+
+	It("does not count as long as its database is missing", func() {
+		ns := Namespace()
+		s := Create(databaseSecret(ns, password))
+		a := serving(webApp(ns, deadline(true), func(s *v1alpha1.WebAppSpec) {
+			s.DatabaseSecretRef = &v1alpha1.DatabaseSecretReference{Name: "db"}
+		}))
+		version(a, 2)
+		stuck(a, imageOf(2), "")
+		begun(a, 2)
+		Remove(s)
+		Eventually(Ready(a)).Should(Equal("False WaitingForDatabase"))
+		pass(a, time.Hour)
+		Create(databaseSecret(ns, password))
+		begun(a, 2)
+		pass(a, 4*time.Minute)
+		Consistently(deployedImage(a), "500ms").Should(Equal(imageOf(2)))
+		Expect(live(a).Status.RolledBack).To(BeNil())
+		pass(a, 2*time.Minute)
+		Eventually(deployedImage(a)).Should(Equal(imageOf(1)))
 	})
 
 	It("of the first revision has nothing to go back to", func() {

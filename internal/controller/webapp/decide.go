@@ -39,8 +39,16 @@ type finding struct {
 // maxQuoted is how much of what Kubernetes says is repeated.
 const maxQuoted = 300
 
+// worse is the worse of two findings; the first, if they are alike.
+func worse(a, b finding) finding {
+	if b.rank > a.rank {
+		return b
+	}
+	return a
+}
+
 // diagnose finds the worst of what keeps a rollout from being complete.
-func diagnose(d *appsv1.Deployment, pods []corev1.Pod) finding {
+func diagnose(d *appsv1.Deployment, pods finding) finding {
 	s, want := d.Status, orDefault(d.Spec.Replicas, 1)
 	worst := finding{0, ReasonRollingOut, fmt.Sprintf(
 		"%d of %d pods run the present version, %d are available", s.UpdatedReplicas, want, s.AvailableReplicas)}
@@ -48,18 +56,12 @@ func diagnose(d *appsv1.Deployment, pods []corev1.Pod) finding {
 		worst = finding{1, ReasonPaused, "the Deployment is paused, so that no pod is replaced; " +
 			"\"kubectl rollout resume deployment " + d.Name + "\" continues"}
 	}
-	all := []finding{worst}
 	for _, c := range s.Conditions {
 		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue {
-			all = append(all, finding{5, ReasonPodsRefused, "the API server refuses to create pods: " + quoted(c.Message)})
+			worst = worse(worst, finding{5, ReasonPodsRefused, "the API server refuses to create pods: " + quoted(c.Message)})
 		}
 	}
-	slices.SortFunc(pods, func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
-	for i := range pods {
-		all = append(all, diagnosePod(&pods[i]))
-	}
-	slices.SortStableFunc(all, func(a, b finding) int { return b.rank - a.rank })
-	return all[0]
+	return worse(worst, pods)
 }
 
 // diagnosePod says what is wrong with a pod; nothing when the rank is 0.
@@ -74,9 +76,7 @@ func diagnosePod(p *corev1.Pod) finding {
 	}
 	worst := finding{}
 	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
-		if f := diagnoseContainer(p, s); f.rank > worst.rank {
-			worst = f
-		}
+		worst = worse(worst, diagnoseContainer(p, s))
 	}
 	return worst
 }
@@ -125,7 +125,7 @@ func lastEnd(s corev1.ContainerState) string {
 	case t.Reason == "OOMKilled":
 		return fmt.Sprintf(", last with the exit code %d because it had used up its memory limit", t.ExitCode)
 	case t.Message != "":
-		return fmt.Sprintf(", last with the exit code %d: %s", t.ExitCode, quoted(t.Message))
+		return fmt.Sprintf(", last with the exit code %d: %s", t.ExitCode, lastWords(t.Message))
 	default:
 		return fmt.Sprintf(", last with the exit code %d; \"kubectl logs --previous\" shows what it said", t.ExitCode)
 	}
@@ -134,6 +134,15 @@ func lastEnd(s corev1.ContainerState) string {
 // quoted is a text of somebody else on one line.
 func quoted(text string) string {
 	return names.Clip(strings.Join(strings.Fields(text), " "), maxQuoted)
+}
+
+// lastWords is the end of a text of somebody else on one line: what has ended says why in its last lines.
+func lastWords(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) <= maxQuoted {
+		return text
+	}
+	return "…" + strings.ToValidUTF8(text[len(text)-maxQuoted:], "")
 }
 
 // judgeAutoscaler reports whether an autoscaler works.

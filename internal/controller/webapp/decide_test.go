@@ -6,6 +6,7 @@ package webapp
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -114,15 +115,31 @@ func TestDiagnose(t *testing.T) {
 		})}, ReasonCrashLoop, "the container wait of the pod web-a ends again and again"},
 		{"a pod that goes", rolling(), []corev1.Pod{pod("web-a", crashing(ended(1, "Error", "")), func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) })}, ReasonRollingOut, ""},
 		{"the worst of several", rolling(refused), []corev1.Pod{crash, pod("web-a", running), pull}, ReasonImagePullFailed, "web-b"},
-		{"the first of several", rolling(), []corev1.Pod{pod("web-z", crash.Status.ContainerStatuses[0]), crash}, ReasonCrashLoop, "web-c"},
+		{"the first of several", rolling(), []corev1.Pod{crash, pod("web-z", crash.Status.ContainerStatuses[0])}, ReasonCrashLoop, "web-c"},
 		{"a text that is a book", rolling(), []corev1.Pod{pod("web-a", waiting("ErrImagePull", strings.Repeat("x ", 1000)))}, ReasonImagePullFailed, "…"},
 	} {
 		t.Run(tc.why, func(t *testing.T) {
-			got := diagnose(tc.d, tc.pods)
+			found := finding{}
+			for i := range tc.pods {
+				found = worse(found, diagnosePod(&tc.pods[i]))
+			}
+			got := diagnose(tc.d, found)
 			if got.reason != tc.reason || !strings.Contains(got.message, tc.wants) || strings.Contains(got.message, "\n") {
 				t.Errorf("got %s %q, want %s %q", got.reason, got.message, tc.reason, tc.wants)
 			}
 		})
+	}
+}
+
+func TestTheLastWordsOfAContainerAreItsLast(t *testing.T) {
+	long := "start ü\n" + strings.Repeat("trace é\n", 100) + "no column price\n"
+	got := lastEnd(ended(1, "Error", long))
+	if before, after, _ := strings.Cut(got, "…"); before != ", last with the exit code 1: " || !strings.HasSuffix(after, " trace é no column price") ||
+		len(after) > maxQuoted || !utf8.ValidString(got) {
+		t.Errorf("got %q", got)
+	}
+	if got := lastEnd(ended(1, "Error", "no\nport")); got != ", last with the exit code 1: no port" {
+		t.Errorf("got %q", got)
 	}
 }
 

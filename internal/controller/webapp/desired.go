@@ -51,8 +51,8 @@ type input struct {
 	app *v1alpha1.WebApp
 	// deployment is the live one, as far as it has something of the operator's; nil when there is none.
 	deployment *held
-	// serving are the files of the pods that still run while new ones are rolled out; nil when they are the same.
-	serving *corev1.ConfigMap
+	// former are the files of pods that still run, or still start, while new ones are to be rolled out.
+	former []*corev1.ConfigMap
 	// clash tells that somebody has given a port of the live Service the name of one of ours: the two cannot be merged.
 	clash bool
 	// hold keeps the Deployment as it is: the migration of the present version has not succeeded yet, or its database cannot be
@@ -161,14 +161,33 @@ func (in input) configMap() *corev1ac.ConfigMapApplyConfiguration {
 	return corev1ac.ConfigMap(configName(in.app), in.app.Namespace).WithData(data).WithImmutable(true)
 }
 
-// files are the ConfigMaps of the pods that serve and of those that are to serve.
+// filesOf is the name of the ConfigMap with the files of the pods of a Deployment; empty when they have none.
+func filesOf(d *appsv1.Deployment) string {
+	for _, v := range d.Spec.Template.Spec.Volumes {
+		if v.Name == configVolume && v.ConfigMap != nil {
+			return v.ConfigMap.Name
+		}
+	}
+	return ""
+}
+
+// imageOf is the image of the application in the pods of a Deployment.
+func imageOf(d *appsv1.Deployment) string {
+	for _, c := range d.Spec.Template.Spec.Containers {
+		if c.Name == containerName {
+			return c.Image
+		}
+	}
+	return ""
+}
+
+// files are the ConfigMaps of the pods that there are and of those that are to serve.
 func (in input) files() (all []engine.Child) {
 	if len(in.app.Spec.Config) > 0 {
 		all = append(all, configChild(in.configMap()))
 	}
-	if in.serving != nil {
-		former := corev1ac.ConfigMap(in.serving.Name, in.serving.Namespace).WithData(in.serving.Data).WithImmutable(true)
-		all = append(all, configChild(former))
+	for _, f := range in.former {
+		all = append(all, configChild(corev1ac.ConfigMap(f.Name, f.Namespace).WithData(f.Data).WithImmutable(true)))
 	}
 	return all
 }

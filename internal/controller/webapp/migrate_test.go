@@ -154,4 +154,24 @@ var _ = Describe("A migration", Ordered, func() {
 		end(a, v3, true)
 		Eventually(deployed(a)).Should(Equal(v3))
 	})
+
+	It("waits for what still runs of one that was deleted", func() {
+		a := migrated()
+		Change(a, image(v2))
+		Eventually(jobs(a)).Should(ContainElement(v2))
+		p := Create(&corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: a.Namespace, Name: "late", Labels: map[string]string{"workloads.apps.acme.com/migration": a.Name}},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "migrate", Image: v2}}},
+		})
+		Expect(Admin.DeleteAllOf(ctx, &batchv1.Job{}, client.InNamespace(a.Namespace), client.PropagationPolicy(metav1.DeletePropagationBackground))).To(Succeed())
+		Change(a, image(v3))
+		Eventually(func() string { _ = Reload(a); return Message(a, "Migrated") }).Should(ContainSubstring("the migration to " + v3 + " waits for the pod late"))
+		Expect(Ready(a)()).To(Equal("False Migrating"))
+		Poke(a)
+		Consistently(jobs(a), "500ms").Should(BeEmpty())
+		p.Status.Phase = corev1.PodFailed
+		Expect(Admin.Status().Update(ctx, p)).To(Succeed())
+		Poke(a)
+		Eventually(jobs(a)).Should(Equal([]string{v3}))
+	})
 })

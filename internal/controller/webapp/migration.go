@@ -20,6 +20,7 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
+	"github.com/acme/platform-operator/internal/tenancy"
 )
 
 const (
@@ -96,7 +97,7 @@ func sortOut(jobs []*batchv1.Job, current string) (m migrations) {
 		switch {
 		case j.Name == current:
 			m.current = j
-		case j.DeletionTimestamp.IsZero() && endOf(j) == "":
+		case endOf(j) == "": // also while it is being deleted: its pod may still run
 			m.running = j
 		default:
 			m.ended = append(m.ended, j)
@@ -176,8 +177,12 @@ func (r *run) migrate(ctx context.Context) (engine.Outcome, error) {
 	}
 }
 
-// startMigration makes the Job.
+// startMigration makes the Job, once nothing of an earlier one runs.
 func (r *run) startMigration(ctx context.Context) (engine.Outcome, error) {
+	if what, err := r.findUnended(ctx); err != nil || what != "" {
+		return engine.Wait(lookAgain, ReasonMigrating, "the migration to "+r.Obj.Spec.WebAppImage+" waits for "+what+
+			" of an earlier one, which has not ended; delete it by force only if its node is gone"), err
+	}
 	job, err := input{app: r.Obj}.migrationJob()
 	if err != nil {
 		return engine.Outcome{}, err
@@ -200,21 +205,41 @@ func (r *run) watchMigration(ctx context.Context, j *batchv1.Job, before string)
 
 // podOf reads the pods of a migration: what is wrong with one that has not ended, and the last words of one that has failed.
 func (r *run) podOf(ctx context.Context, j *batchv1.Job) (wrong finding, said string, err error) {
-	pods := &corev1.PodList{}
-	err = r.Live.List(ctx, pods, client.InNamespace(j.Namespace), client.MatchingLabels{batchv1.JobNameLabel: j.Name}, client.Limit(maxPods))
-	if err != nil {
-		return finding{}, "", fmt.Errorf("listing the pods of the migration: %w", err)
-	}
-	for i := range pods.Items {
-		p := &pods.Items[i]
-		if f := diagnosePod(p); f.rank > wrong.rank && p.Status.Phase != corev1.PodFailed {
-			wrong = f
+	_, err = tenancy.Each(ctx, r.Live, j.Namespace, &corev1.PodList{}, maxPods, func(p *corev1.Pod) {
+		if p.Status.Phase != corev1.PodFailed {
+			wrong = worse(wrong, diagnosePod(p))
 		}
 		for _, s := range p.Status.ContainerStatuses {
 			if t := s.State.Terminated; t != nil && t.ExitCode != 0 {
 				said = strings.Replace(lastEnd(s.State), ", last with", ". It has ended with", 1)
 			}
 		}
+	}, client.MatchingLabels{batchv1.JobNameLabel: j.Name})
+	if err != nil {
+		return finding{}, "", fmt.Errorf("listing the pods of the migration: %w", err)
 	}
 	return wrong, said, nil
+}
+
+// findUnended asks the API server for what still runs of any migration: a Job that the cache does not have yet, or a pod that is
+// there longer than its Job. It is empty when nothing does.
+func (r *run) findUnended(ctx context.Context) (what string, err error) {
+	ours := client.MatchingLabels{LabelMigration: nameOf(r.Obj)}
+	_, err = tenancy.Each(ctx, r.Live, r.Obj.Namespace, &batchv1.JobList{}, maxPods, func(j *batchv1.Job) {
+		if metav1.IsControlledBy(j, r.Obj) && j.Name != migrationName(r.Obj) && endOf(j) == "" {
+			what = "the Job " + j.Name
+		}
+	}, ours)
+	if err != nil {
+		return "", fmt.Errorf("listing the Jobs of migrations: %w", err)
+	}
+	_, err = tenancy.Each(ctx, r.Live, r.Obj.Namespace, &corev1.PodList{}, maxPods, func(p *corev1.Pod) {
+		if p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
+			what = "the pod " + p.Name
+		}
+	}, ours)
+	if err != nil {
+		return "", fmt.Errorf("listing the pods of migrations: %w", err)
+	}
+	return what, nil
 }

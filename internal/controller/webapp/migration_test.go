@@ -63,6 +63,8 @@ func TestMigrationsHold(t *testing.T) {
 	before.Status.Migrated = "web-migrate-0123456789"
 	gone := job("web-migrate-9999999999", "")
 	gone.DeletionTimestamp = new(metav1.Now())
+	goneEnded := job("web-migrate-9999999999", batchv1.JobFailed)
+	goneEnded.DeletionTimestamp = new(metav1.Now())
 	for _, tc := range []struct {
 		reason string
 		app    *v1alpha1.WebApp
@@ -79,7 +81,8 @@ func TestMigrationsHold(t *testing.T) {
 		{"one of another version has succeeded", before, nil, true},
 		{"one of another version runs", done, []*batchv1.Job{job("web-migrate-0123456789", "")}, true},
 		{"one of another version has failed", done, []*batchv1.Job{job("web-migrate-0123456789", batchv1.JobFailed)}, false},
-		{"one of another version goes", done, []*batchv1.Job{gone}, false},
+		{"one of another version goes, and has not ended", done, []*batchv1.Job{gone}, true},
+		{"one of another version goes, and has ended", done, []*batchv1.Job{goneEnded}, false},
 		{"none is asked for any more, and one runs", app(common.TierDev), []*batchv1.Job{job("web-migrate-0123456789", "")}, true},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {

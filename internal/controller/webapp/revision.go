@@ -4,6 +4,7 @@
 package webapp
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -58,7 +59,9 @@ func contentOf(spec v1alpha1.WebAppSpec) (content, error) {
 // canonical is JSON with sorted keys and without spaces, as the API server stores it.
 func canonical(text []byte) ([]byte, error) {
 	var value any
-	if err := json.Unmarshal(text, &value); err != nil {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber() // large integers are no float64
+	if err := d.Decode(&value); err != nil {
 		return nil, err
 	}
 	return json.Marshal(value)
@@ -77,7 +80,7 @@ func restored(spec v1alpha1.WebAppSpec, c content) (v1alpha1.WebAppSpec, error) 
 // revisionName is the name of the ControllerRevision of a content. It follows from the content, so that a second run makes
 // no second one.
 func revisionName(app *v1alpha1.WebApp, hash string) string {
-	return names.Job(app.Name, revisionSuffix+hash[:hashLength])
+	return names.Job(app.Name, revisionSuffix+hash[:min(len(hash), hashLength)])
 }
 
 // revisionChild records a content. The data of a ControllerRevision cannot be changed: one with other data is replaced.
@@ -156,15 +159,18 @@ func holdsRollback(app *v1alpha1.WebApp, own string) bool {
 	return r != nil && app.Spec.AutoRollback && app.Spec.RollbackTo == nil && hashOf(&app.Status, r.Revision) == own
 }
 
-// hashOf is the hash of a revision; empty when there is none of that number.
-func hashOf(status *v1alpha1.WebAppStatus, number int64) string {
+// recordOf is the revision of a number; empty when there is none.
+func recordOf(status *v1alpha1.WebAppStatus, number int64) v1alpha1.Revision {
 	for _, r := range status.Revisions {
 		if r.Number == number {
-			return r.Hash
+			return r
 		}
 	}
-	return ""
+	return v1alpha1.Revision{}
 }
+
+// hashOf is the hash of a revision; empty when there is none of that number.
+func hashOf(status *v1alpha1.WebAppStatus, number int64) string { return recordOf(status, number).Hash }
 
 // numberOf is the number of the revision with a content. A new one gets the next number.
 func numberOf(status *v1alpha1.WebAppStatus, hash string) int64 {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -136,6 +137,30 @@ func TestContentStaysTheSame(t *testing.T) {
 		}
 		if got := contentIn(t, spec).hash; got != want {
 			t.Errorf("%s has the hash %s", text, got)
+		}
+	}
+}
+
+func TestLargeNumbersOfARevisionStay(t *testing.T) {
+	for _, n := range []int64{1<<53 + 1, 9223372036854775807, -9223372036854775808, 300} {
+		spec := app(common.TierDev).Spec
+		spec.Tolerations = []corev1.Toleration{{TolerationSeconds: &n}}
+		then, err := restored(spec, contentIn(t, spec))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(spec, then); diff != "" {
+			t.Errorf("%d (-want +got):\n%s", n, diff)
+		}
+	}
+}
+
+// TestABrokenHashIsNoRevision has hashes that no operator writes.
+func TestABrokenHashIsNoRevision(t *testing.T) {
+	for _, hash := range []string{"", "a", "123456789", "x y", strings.Repeat("Ü", 64)} {
+		a := history(func(a *v1alpha1.WebApp) { a.Status.Revisions[0].Hash = hash }, 1)
+		if name := contentIn(t, a.Spec); isKept(a, revisionName(a, name.hash)) {
+			t.Errorf("%q is the hash of another content", hash)
 		}
 	}
 }

@@ -6,6 +6,7 @@ package webapp
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 )
 
@@ -66,6 +68,13 @@ func (r *run) recall(ctx context.Context, hash string, ofSpec content) (what con
 	return what, found, nil
 }
 
+// hasRecord reports whether there is a ControllerRevision of a revision.
+func (r *run) hasRecord(of v1alpha1.Revision) bool {
+	return of.Hash == r.taken.hash || slices.ContainsFunc(r.records, func(c *appsv1.ControllerRevision) bool {
+		return c.Name == revisionName(r.Obj, of.Hash) && c.DeletionTimestamp.IsZero()
+	})
+}
+
 // forget deletes the ControllerRevisions that are not on record any more.
 func (r *run) forget(ctx context.Context) error {
 	for _, c := range r.records {
@@ -114,7 +123,7 @@ func (r *run) judgeLate(ctx context.Context, f finding, due time.Time) (engine.O
 		return engine.Outcome{}, err
 	}
 	if !found {
-		return engine.BlockFor(lookAgain, ReasonRolloutFailed, failure(r.Obj, f)+". "+unknown(r.Obj, to)), nil
+		return engine.BlockFor(lookAgain, ReasonRolloutFailed, failure(r.Obj, f)+". "+unknown(r.Obj, to, r.hasRecord)), nil
 	}
 	rollBack(r.Obj, failure(r.Obj, f), now)
 	return engine.Wait(lookAgain, ReasonRolledBack, undone(r.Obj)+fmt.Sprintf(". Revision %d is rolled out instead", to)).Warning().Due(now), nil

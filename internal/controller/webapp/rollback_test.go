@@ -202,7 +202,7 @@ var _ = Describe("Revisions", Ordered, ContinueOnFailure, func() {
 		b := webApp(Namespace(), func(s *v1alpha1.WebAppSpec) { s.RollbackTo = new(int64(1)) })
 		Create(b)
 		Eventually(Ready(b)).Should(Equal("False RevisionUnknown"))
-		Expect(Message(b, "Composed")).To(ContainSubstring("There are no revisions yet"))
+		Expect(Message(b, "Composed")).To(ContainSubstring("There are no other revisions"))
 		Expect(Gone(deploymentOf(b))()).To(Succeed())
 		rollbackTo(b, nil)
 		live(deploymentOf(b))

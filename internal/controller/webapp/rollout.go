@@ -37,6 +37,8 @@ type progress struct {
 	none bool
 	// paused: somebody has paused the Deployment.
 	paused bool
+	// held: the pods stay as they are until the database or a migration lets a newer version start, and are not judged.
+	held bool
 }
 
 // track records how far the rollout of the present revision has come. It gives the time at which its deadline passes, which
@@ -47,7 +49,7 @@ func track(app *v1alpha1.WebApp, p progress, now time.Time) (due time.Time) {
 	case p.complete && !p.none:
 		status.ServingRevision, status.Rollout = status.Revision, nil
 	case r == nil: // pods of a revision that has served already
-	case p.none || p.paused:
+	case p.none || p.paused || p.held:
 		r.StartedAt = nil
 	default:
 		if r.StartedAt == nil || r.StartedAt.After(now) {
@@ -109,16 +111,18 @@ func judgeLacking(app *v1alpha1.WebApp, c course, f finding, due, now time.Time)
 // failure says that the present revision is late, and why.
 func failure(app *v1alpha1.WebApp, f finding) string {
 	return fmt.Sprintf("revision %d (%s) was not complete after %s: %s",
-		app.Status.Revision, app.Status.Revisions[0].Image, deadlineOf(&app.Spec), f.message)
+		app.Status.Revision, recordOf(&app.Status, app.Status.Revision).Image, deadlineOf(&app.Spec), f.message)
 }
 
 // wayOut says what can be done about a revision that is late and is not rolled back.
 func wayOut(app *v1alpha1.WebApp) string {
-	switch serving := app.Status.ServingRevision; serving {
-	case 0:
+	switch serving := app.Status.ServingRevision; {
+	case serving == 0:
 		return ". No revision has served before, so that there is none to roll back to"
-	case app.Status.Revision:
+	case serving == app.Status.Revision:
 		return ". It is the one that has served last, so that there is none to roll back to"
+	case app.Spec.RollbackTo != nil:
+		return fmt.Sprintf(". Set spec.rollbackTo to %d, the revision that has served last, or remove it", serving)
 	default:
 		return fmt.Sprintf(". Change the spec, or set spec.rollbackTo to %d, the revision that has served last", serving)
 	}
@@ -133,18 +137,20 @@ func undone(app *v1alpha1.WebApp) string {
 	return text
 }
 
-// unknown says that a revision cannot be rolled back to.
-func unknown(app *v1alpha1.WebApp, number int64) string {
+// unknown says that a revision cannot be rolled back to, and to which one can.
+func unknown(app *v1alpha1.WebApp, number int64, hasRecord func(v1alpha1.Revision) bool) string {
 	var all []string
 	for _, r := range app.Status.Revisions {
-		all = append(all, fmt.Sprintf("%d (%s)", r.Number, r.Image))
+		if r.Number != number && hasRecord(r) {
+			all = append(all, fmt.Sprintf("%d (%s)", r.Number, r.Image))
+		}
 	}
 	text := fmt.Sprintf("there is no record of revision %d, so that nothing is changed. ", number)
 	if app.Spec.RollbackTo == nil {
 		return text + "It was to be rolled back to; change the spec"
 	}
 	if len(all) == 0 {
-		return text + "There are no revisions yet: remove spec.rollbackTo"
+		return text + "There are no other revisions: remove spec.rollbackTo"
 	}
 	return text + "Remove spec.rollbackTo, or choose one of " + strings.Join(all, ", ")
 }

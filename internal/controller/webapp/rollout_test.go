@@ -43,6 +43,8 @@ func TestTrack(t *testing.T) {
 		{"it is complete while it is paused", rolling(&before), nil, progress{complete: true, paused: true}, time.Time{}, nil, 2},
 		{"no pods show that it works", rolling(&before), nil, progress{complete: true, none: true}, time.Time{}, rolling(nil), 1},
 		{"it is paused", rolling(&before), nil, progress{paused: true}, time.Time{}, rolling(nil), 1},
+		{"a newer version is held back", rolling(&before), nil, progress{held: true}, time.Time{}, rolling(nil), 1},
+		{"it is complete while a newer version is held back", rolling(&before), nil, progress{complete: true, held: true}, time.Time{}, nil, 2},
 		{"the clock was set back", rolling(&later), nil, progress{}, noon.Add(deadline), rolling(&noon), 1},
 		{"it was complete once", nil, nil, progress{}, time.Time{}, nil, 1},
 		{"no deadline", rolling(nil), func(s *v1alpha1.WebAppSpec) { s.RolloutDeadline = nil }, progress{}, time.Time{}, rolling(&noon), 1},
@@ -95,6 +97,7 @@ func TestOutcomesOfRollouts(t *testing.T) {
 			return judgeLacking(a, course{why: bySpec}, f, noon.Add(1), noon)
 		}, ReasonCrashLoop, false, []string{"web-1"}},
 		{"it is late", func(a *v1alpha1.WebApp) { a.Status.ServingRevision = 1 }, func(a *v1alpha1.WebApp) engine.Outcome { return judgeLacking(a, course{why: bySpec}, f, due, noon) }, ReasonRolloutFailed, false, []string{"revision 2 (i) was not complete after 5m0s: the container app of the pod web-1 ends again", "set spec.rollbackTo to 1"}},
+		{"what was asked for is late", func(a *v1alpha1.WebApp) { a.Status.ServingRevision, a.Spec.RollbackTo = 1, new(int64(2)) }, func(a *v1alpha1.WebApp) engine.Outcome { return judgeLacking(a, course{why: byUser}, f, due, noon) }, ReasonRolloutFailed, false, []string{". Set spec.rollbackTo to 1, the revision that has served last, or remove it"}},
 		{"the first is late", nil, func(a *v1alpha1.WebApp) engine.Outcome { return judgeLacking(a, course{why: bySpec}, f, noon, noon) }, ReasonRolloutFailed, false, []string{"No revision has served before"}},
 		{"the one that has served is late", func(a *v1alpha1.WebApp) { a.Status.ServingRevision = 2 }, func(a *v1alpha1.WebApp) engine.Outcome { return judgeLacking(a, course{why: bySpec}, f, due, noon) }, ReasonRolloutFailed, false, []string{"It is the one that has served last"}},
 	} {
@@ -119,13 +122,21 @@ func TestOutcomesOfRollouts(t *testing.T) {
 func TestAnUnknownRevisionIsNamed(t *testing.T) {
 	asked := func(a *v1alpha1.WebApp) { a.Spec.RollbackTo = new(int64(7)) }
 	for want, a := range map[string]*v1alpha1.WebApp{
-		"there is no record of revision 7, so that nothing is changed. Remove spec.rollbackTo, or choose one of 2 (i), 1 (i)": history(asked, 2, 1),
-		"There are no revisions yet: remove spec.rollbackTo":                                                                  history(asked),
+		"there is no record of revision 7, so that nothing is changed. Remove spec.rollbackTo, or choose one of 2 (i), 1 (i)": history(asked, 7, 3, 2, 1),
+		"There are no other revisions: remove spec.rollbackTo":                                                                history(asked, 3),
 		"It was to be rolled back to; change the spec":                                                                        history(func(*v1alpha1.WebApp) {}, 2),
 	} {
-		if got := unknown(a, 7); !strings.Contains(got, want) {
+		recorded := func(r v1alpha1.Revision) bool { return r.Number != 3 }
+		if got := unknown(a, 7, recorded); !strings.Contains(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+}
+
+func TestAFailureIsToldWithoutARecord(t *testing.T) {
+	a := history(func(a *v1alpha1.WebApp) { a.Status.Revision = 1 })
+	if got := failure(a, finding{message: "why"}); !strings.HasPrefix(got, "revision 1 ") {
+		t.Errorf("got %q", got)
 	}
 }
 

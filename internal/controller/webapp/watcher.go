@@ -109,10 +109,14 @@ func sources(pods *corev1ac.PodTemplateSpecApplyConfiguration) []autorebootv1alp
 // watched are those sources whose changes have to roll the pods: all with restartOnChange, and always the Secret of the database.
 func (in input) watched(pods *corev1ac.PodTemplateSpecApplyConfiguration) []autorebootv1alpha1.Source {
 	ref := in.app.Spec.DatabaseSecretRef
-	return slices.DeleteFunc(sources(pods), func(s autorebootv1alpha1.Source) bool {
-		isDatabase := ref != nil && s.Kind == autorebootv1alpha1.SourceSecret && s.Name == ref.Name
-		return !in.app.Spec.RestartOnChange && !isDatabase
-	})
+	isDatabase := func(s autorebootv1alpha1.Source) bool {
+		return ref != nil && s.Kind == autorebootv1alpha1.SourceSecret && s.Name == ref.Name
+	}
+	all := slices.DeleteFunc(sources(pods), func(s autorebootv1alpha1.Source) bool { return !in.app.Spec.RestartOnChange && !isDatabase(s) })
+	if at := slices.IndexFunc(all, isDatabase); at >= maxWatched {
+		all = slices.Insert(all[:maxWatched-1], maxWatched-1, all[at]) // of too many it is none that is left out
+	}
+	return all
 }
 
 // watcher is the ConfigWatcher that rolls the pods when what is watched changes; nil when nothing is. Its restart policy is for
@@ -153,7 +157,7 @@ func judgeWatcher(w *autorebootv1alpha1.ConfigWatcher) engine.Outcome {
 // checkWatcher reports whether the pods roll when the content of their environment changes.
 func (r *run) checkWatcher(ctx context.Context) (engine.Outcome, error) {
 	if r.Obj.Spec.RestartOnChange {
-		pods, err := input{app: r.Obj}.template()
+		pods, err := input{app: r.app}.template()
 		if n := len(sources(pods)); err != nil || n > maxWatched {
 			return engine.Block(ReasonTooManySources, fmt.Sprintf(
 				"the pods take their environment from %d ConfigMaps and Secrets, and restartOnChange watches the first %d only: "+

@@ -15,6 +15,7 @@ import (
 	autorebootv1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
+	"github.com/acme/platform-operator/internal/engine"
 )
 
 func whole(kind autorebootv1alpha1.SourceKind, name string, optional bool) corev1.EnvFromSource {
@@ -160,6 +161,35 @@ func TestAWatcherHasAsManySourcesAsItCan(t *testing.T) {
 	w := input{app: a}.watcher(input{app: a}.watched(pods))
 	if len(w.Spec.Sources) != 32 || w.Name != "web-webapp" || w.Spec.PodSelector[LabelWebApp] != "web" || len(w.Spec.PodSelector) != 1 {
 		t.Errorf("got %d sources of %+v", len(w.Spec.Sources), w)
+	}
+}
+
+func TestTheSecretOfTheDatabaseIsNotLeftOut(t *testing.T) {
+	a := app(common.TierDev, func(s *v1alpha1.WebAppSpec) {
+		s.RestartOnChange, s.DatabaseSecretRef = true, &v1alpha1.DatabaseSecretReference{Name: "z-db"}
+		for i := range 33 {
+			s.EnvFrom = append(s.EnvFrom, whole(autorebootv1alpha1.SourceSecret, fmt.Sprint("s", i), false))
+		}
+	})
+	pods, err := input{app: a}.template()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := input{app: a}.watcher(input{app: a}.watched(pods)).Spec.Sources
+	if len(got) != 32 || got[31].Name != "z-db" || got[30].Name == "z-db" {
+		t.Errorf("got %d: %+v", len(got), got)
+	}
+}
+
+func TestTheEnvironmentOfThePodsIsCounted(t *testing.T) {
+	asked := app(common.TierDev, func(s *v1alpha1.WebAppSpec) { s.RestartOnChange = true })
+	made := asked.DeepCopy()
+	for i := range 33 {
+		made.Spec.EnvFrom = append(made.Spec.EnvFrom, whole(autorebootv1alpha1.SourceSecret, fmt.Sprint("s", i), false))
+	}
+	r := &run{Scope: engine.Scope[*v1alpha1.WebApp]{Obj: asked}, app: made}
+	if out, err := r.checkWatcher(t.Context()); err != nil || out.Reason() != ReasonTooManySources {
+		t.Errorf("got %+v, %v", out, err)
 	}
 }
 

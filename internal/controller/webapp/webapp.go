@@ -16,6 +16,7 @@ package webapp
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -260,6 +261,7 @@ type run struct {
 	// missing is the number of a revision that is to be rolled back to and that there is not; else 0.
 	missing int64
 	lacks   string // of the connection to the database
+	seen    observation
 }
 
 func (r *run) key() client.ObjectKey {
@@ -298,7 +300,7 @@ func (r *run) look(ctx context.Context) (in input, err error) {
 		return in, err
 	}
 	in.clash = exists && in.clashes(service)
-	in.serving, err = r.findServingFiles(ctx)
+	in.former, err = r.findFormerFiles(ctx, in.deployment)
 	return in, err
 }
 
@@ -315,17 +317,27 @@ func (r *run) findDeployment(ctx context.Context) (*held, error) {
 	return &held{ours: ours, live: live}, nil
 }
 
-// findServingFiles reads the ConfigMap of the pods that serve, where it is not that of the present version.
-func (r *run) findServingFiles(ctx context.Context) (*corev1.ConfigMap, error) {
-	name := r.Obj.Status.ConfigMap
-	if name == "" || name == configName(r.app) {
-		return nil, nil
+// findFormerFiles reads the ConfigMaps of the pods that serve, and of those that the Deployment starts until it is changed, where
+// they are not that of the present version.
+func (r *run) findFormerFiles(ctx context.Context, deployment *held) (all []*corev1.ConfigMap, err error) {
+	wanted := []string{r.Obj.Status.ConfigMap}
+	if deployment != nil {
+		wanted = append(wanted, filesOf(deployment.live))
 	}
-	serving, exists, err := own(ctx, r, client.ObjectKey{Namespace: r.Obj.Namespace, Name: name}, &corev1.ConfigMap{})
-	if err != nil || !exists || !serving.DeletionTimestamp.IsZero() {
-		return nil, err
+	slices.Sort(wanted)
+	for _, name := range slices.Compact(wanted) {
+		if name == "" || name == configName(r.app) {
+			continue
+		}
+		files, exists, err := own(ctx, r, client.ObjectKey{Namespace: r.Obj.Namespace, Name: name}, &corev1.ConfigMap{})
+		if err != nil {
+			return nil, err
+		}
+		if exists && files.DeletionTimestamp.IsZero() {
+			all = append(all, files)
+		}
 	}
-	return serving, nil
+	return all, nil
 }
 
 // compose makes the children.
@@ -341,8 +353,11 @@ func (r *run) compose(ctx context.Context) (engine.Outcome, error) {
 	if in.deployment != nil || !in.hold {
 		r.Obj.Status.Created = true
 	}
+	if out, err = r.observe(ctx, in.former, out); err != nil {
+		return out, err
+	}
 	if r.missing != 0 {
-		return engine.Block(ReasonRevisionUnknown, unknown(r.Obj, r.missing)), nil
+		return engine.Block(ReasonRevisionUnknown, unknown(r.Obj, r.missing, r.hasRecord)), nil
 	}
 	return out, r.forget(ctx)
 }

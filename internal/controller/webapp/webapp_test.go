@@ -128,6 +128,53 @@ var _ = Describe("A WebApp", Ordered, ContinueOnFailure, func() {
 		Eventually(func() map[string]string { _ = Reload(second); return second.Data }).Should(Equal(map[string]string{"app.ini": "x=2"}))
 	})
 
+	It("keeps the files of pods that are held back, or were never complete", func() {
+		file := func(content v1alpha1.FileContent) func(*v1alpha1.WebApp) {
+			return func(a *v1alpha1.WebApp) { a.Spec.Config = map[string]v1alpha1.FileContent{"app.ini": content} }
+		}
+		mounted := func(a *v1alpha1.WebApp) func() string {
+			return func() string { return live(deploymentOf(a)).Spec.Template.Spec.Volumes[0].ConfigMap.Name }
+		}
+		exists := func(a *v1alpha1.WebApp, name string) func() error {
+			c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: a.Namespace, Name: name}}
+			return func() error { return Reload(c) }
+		}
+		a := webApp(Namespace())
+		file("x=1")(a)
+		serving(a)
+		first := a.Status.ConfigMap
+		Change(a, file("x=2"))
+		Eventually(mounted(a)).ShouldNot(Equal(first))
+		second := mounted(a)()
+		Change(a, func(a *v1alpha1.WebApp) {
+			file("x=3")(a)
+			a.Spec.Migration = &v1alpha1.Migration{Command: []string{"migrate"}}
+		})
+		Eventually(Ready(a)).Should(Equal("False Migrating"))
+		Poke(a)
+		Consistently(exists(a, second), "500ms").Should(Succeed())
+		Expect(exists(a, first)()).To(Succeed())
+		Expect(mounted(a)()).To(Equal(second))
+
+		By("becoming complete meanwhile")
+		roll(a)
+		Eventually(func() string { _ = Reload(a); return a.Status.ConfigMap }).Should(Equal(second))
+		Eventually(exists(a, first)).ShouldNot(Succeed())
+		Expect(exists(a, second)()).To(Succeed())
+
+		By("a first version that is replaced before it is complete")
+		b := webApp(Namespace())
+		file("x=1")(b)
+		Create(b)
+		stuck(b, imageOf(1), "")
+		first = mounted(b)()
+		Eventually(func() string { _ = Reload(b); return b.Status.ConfigMap }).Should(Equal(first))
+		Change(b, file("x=2"))
+		Eventually(mounted(b)).ShouldNot(Equal(first))
+		Poke(b)
+		Consistently(exists(b, first), "500ms").Should(Succeed())
+	})
+
 	It("leaves to others what it was not told to own", func() {
 		a := serving(webApp(Namespace()))
 		d := live(deploymentOf(a))
