@@ -311,10 +311,10 @@ type WebAppStatus struct {
 	ConfigMap string `json:"configMap,omitempty"`
 
 	// claims are the host names and paths that belong to this object, each as HOST/PATH. Who has a claim keeps it
-	// until it asks for another one, or is deleted.
+	// until it asks for another one, or is deleted, and its Ingress serves it no more.
 	// +optional
 	// +listType=set
-	// +kubebuilder:validation:MaxItems=2
+	// +kubebuilder:validation:MaxItems=4
 	// +operator-sdk:csv:customresourcedefinitions:type=status,order=8,displayName="Claims",xDescriptors={"urn:alm:descriptor:text"}
 	Claims []string `json:"claims,omitempty"`
 

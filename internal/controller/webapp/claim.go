@@ -22,7 +22,7 @@ import (
 	"github.com/acme/platform-operator/internal/tenancy"
 )
 
-// claimIndex is the index of WebApps by the host names and paths that they ask for.
+// claimIndex is the index of WebApps by the host names and paths that they ask for or have.
 const claimIndex = "claim"
 
 // pathOf is the beginning of the paths that lead to a WebApp.
@@ -57,14 +57,55 @@ func claimsOf(a *v1alpha1.WebApp) (all []string) {
 	return all
 }
 
-// precedes reports whether a has the better right to what both ask for: one that has it keeps it, else the older one gets it,
-// and of two that were created in the same second the one whose UID sorts first. One that is being deleted asks for nothing.
-func precedes(a, b *v1alpha1.WebApp, claim string) bool {
-	if !a.DeletionTimestamp.IsZero() {
-		return false
+// asksOrHas are the host names and paths that a WebApp asks for, and those that it has on record, which it may have ceased to
+// ask for.
+func asksOrHas(a *v1alpha1.WebApp) []string {
+	all := slices.Concat(claimsOf(a), a.Status.Claims)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// maxClaims is how many claims the status holds.
+const maxClaims = 4
+
+// onRecord is what a WebApp has: what it is granted, and of what it had before that which its Ingress still serves.
+func onRecord(granted, before, served []string) []string {
+	all := slices.Clone(granted)
+	for _, claim := range before {
+		if slices.Contains(served, claim) && !slices.Contains(all, claim) {
+			all = append(all, claim)
+		}
 	}
+	return all[:min(len(all), maxClaims)]
+}
+
+// rival is a WebApp that asks for a host name with its path, or has it.
+type rival struct {
+	*v1alpha1.WebApp
+	// barred: its namespace may not have the host name.
+	barred bool
+	// serves: its Ingress serves the host name. It is looked at only while the WebApp is being deleted.
+	serves bool
+}
+
+// has reports whether a WebApp has a claim on record.
+func has(a *v1alpha1.WebApp, claim string) bool { return slices.Contains(a.Status.Claims, claim) }
+
+// asks reports whether the rival is to be reckoned with. One that has the claim keeps it until its Ingress is gone; one that
+// is being deleted, or may not have the host name, gets no other.
+func (o rival) asks(claim string) bool {
+	leaving := !o.DeletionTimestamp.IsZero()
+	if has(o.WebApp, claim) {
+		return !leaving || o.serves
+	}
+	return !leaving && !o.barred
+}
+
+// precedes reports whether a has the better right to what both ask for: one that has it keeps it, else the older one gets it,
+// and of two that were created in the same second the one whose UID sorts first.
+func precedes(a, b *v1alpha1.WebApp, claim string) bool {
 	holds := func(w *v1alpha1.WebApp) int {
-		if slices.Contains(w.Status.Claims, claim) {
+		if has(w, claim) {
 			return 0
 		}
 		return 1
@@ -77,7 +118,7 @@ type refusal struct{ reason, message string }
 
 // judgeClaim judges whether a WebApp may have a host name, with its path, that it asks for. The others ask for the same; who
 // they are is not said, for they may be in namespaces that nobody here may look into.
-func judgeClaim(a *v1alpha1.WebApp, host string, tier tenancy.Tier, others []v1alpha1.WebApp) refusal {
+func judgeClaim(a *v1alpha1.WebApp, host string, tier tenancy.Tier, others []rival) refusal {
 	claim := claimOn(host, pathOf(a))
 	if !tier.AllowsHostname(host) {
 		allowed := "none at all"
@@ -87,7 +128,7 @@ func judgeClaim(a *v1alpha1.WebApp, host string, tier tenancy.Tier, others []v1a
 		return refusal{ReasonHostnameNotAllowed, fmt.Sprintf(
 			"the tier %s of this namespace does not allow the host name %q; choose one of: %s", tier.Name, host, allowed)}
 	}
-	if slices.ContainsFunc(others, func(o v1alpha1.WebApp) bool { return o.UID != a.UID && precedes(&o, a, claim) }) {
+	if slices.ContainsFunc(others, func(o rival) bool { return o.UID != a.UID && o.asks(claim) && precedes(o.WebApp, a, claim) }) {
 		return refusal{ReasonHostnameTaken, fmt.Sprintf(
 			"the host name %q with the path %q belongs to another WebApp of the cluster, which had it first; choose another host name or path",
 			host, pathOf(a))}
@@ -96,35 +137,37 @@ func judgeClaim(a *v1alpha1.WebApp, host string, tier tenancy.Tier, others []v1a
 }
 
 // admit finds out whether the WebApp may have its host names. An Ingress for one that it may not have goes, and all else stays as
-// it is.
+// it is. While nobody knows what the tier allows, everything stays as it is.
 func (r *run) admit(ctx context.Context) (engine.Outcome, error) {
-	granted, refused, err := r.grant(ctx)
+	tier, invalid, err := r.tier(ctx, r.Obj.Namespace)
+	if err != nil || invalid.reason != "" {
+		return engine.BlockFor(recheck, invalid.reason, invalid.message), err
+	}
+	granted, refused, err := r.grant(ctx, tier)
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	r.Obj.Status.Claims, r.Obj.Status.URL = granted, ""
+	ingress, err := r.ingress(ctx)
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	r.Obj.Status.Claims, r.Obj.Status.URL = onRecord(granted, r.Obj.Status.Claims, served(ingress)), ""
 	if slices.Contains(granted, claimsOf(r.Obj)[0]) {
 		r.Obj.Status.URL = urlOf(r.Obj)
 	}
 	if refused.reason == "" {
 		return engine.Done().Saying("this object has " + strings.Join(granted, " and ")), nil
 	}
-	return engine.BlockFor(recheck, refused.reason, refused.message), r.withdraw(ctx, granted)
+	return engine.BlockFor(recheck, refused.reason, refused.message), r.withdraw(ctx, ingress, granted)
 }
 
 // grant judges each host name that the WebApp asks for. It returns those that it may have, with their path, and why it may not
 // have the first of the others.
-func (r *run) grant(ctx context.Context) (granted []string, refused refusal, err error) {
-	tier, invalid, err := r.tier(ctx)
-	if err != nil {
-		return nil, refusal{}, err
-	}
+func (r *run) grant(ctx context.Context, tier tenancy.Tier) (granted []string, refused refusal, err error) {
 	for _, host := range hostsOf(r.Obj) {
-		why := invalid
-		if why.reason == "" {
-			if why, err = r.judge(ctx, host, tier); err != nil {
-				return nil, refusal{}, err
-			}
+		why, err := r.judge(ctx, host, tier)
+		if err != nil {
+			return nil, refusal{}, err
 		}
 		if why.reason == "" {
 			granted = append(granted, claimOn(host, pathOf(r.Obj)))
@@ -134,28 +177,70 @@ func (r *run) grant(ctx context.Context) (granted []string, refused refusal, err
 	return granted, refused, nil
 }
 
-// judge judges a host name that the WebApp asks for.
+// judge judges a host name that the WebApp asks for. The WebApps in the list are the cache's own.
 func (r *run) judge(ctx context.Context, host string, tier tenancy.Tier) (refusal, error) {
 	list := &v1alpha1.WebAppList{}
 	same := client.MatchingFields{claimIndex: claimOn(host, pathOf(r.Obj))}
-	if err := r.Client.List(ctx, list, same, client.DisableReadYourWritesConsistency); err != nil {
+	if err := r.Client.List(ctx, list, same, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
 		return refusal{}, fmt.Errorf("listing who asks for the host name: %w", err)
 	}
-	return judgeClaim(r.Obj, host, tier, list.Items), nil
+	var others []rival
+	for i := range list.Items {
+		o, err := r.rival(ctx, &list.Items[i], host)
+		if err != nil {
+			return refusal{}, err
+		}
+		others = append(others, o)
+	}
+	return judgeClaim(r.Obj, host, tier, others), nil
+}
+
+// rival finds out about another WebApp what decides whether it is to be reckoned with.
+func (r *run) rival(ctx context.Context, a *v1alpha1.WebApp, host string) (rival, error) {
+	o, claim := rival{WebApp: a}, claimOn(host, pathOf(r.Obj))
+	if !has(a, claim) {
+		tier, invalid, err := r.tier(ctx, a.Namespace)
+		o.barred = invalid.reason != "" || !tier.AllowsHostname(host)
+		return o, err
+	}
+	if a.DeletionTimestamp.IsZero() {
+		return o, nil
+	}
+	ingress := &networkingv1.Ingress{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: a.Namespace, Name: nameOf(a)}, ingress)
+	if err == nil {
+		ingress, err = engine.Whole(ctx, r.Live, ingress)
+	}
+	if err != nil {
+		return o, client.IgnoreNotFound(err)
+	}
+	o.serves = metav1.IsControlledBy(ingress, a) && slices.Contains(served(ingress), claim)
+	return o, nil
+}
+
+// ingress is that of the WebApp, nil when there is none.
+func (r *run) ingress(ctx context.Context) (*networkingv1.Ingress, error) {
+	ingress, exists, err := own(ctx, r, r.key(), &networkingv1.Ingress{})
+	if err != nil || !exists {
+		return nil, err
+	}
+	return ingress, nil
 }
 
 // withdraw deletes the Ingress if it serves anything but what is granted.
-func (r *run) withdraw(ctx context.Context, granted []string) error {
+func (r *run) withdraw(ctx context.Context, ingress *networkingv1.Ingress, granted []string) error {
 	refused := func(claim string) bool { return !slices.Contains(granted, claim) }
-	ingress, exists, err := own(ctx, r, r.key(), &networkingv1.Ingress{})
-	if err != nil || !exists || !ingress.DeletionTimestamp.IsZero() || !slices.ContainsFunc(served(ingress), refused) {
-		return err
+	if ingress == nil || !ingress.DeletionTimestamp.IsZero() || !slices.ContainsFunc(served(ingress), refused) {
+		return nil
 	}
 	return r.Discard(ctx, ingress, metav1.DeletePropagationBackground)
 }
 
-// served are the host names and paths that an Ingress serves.
+// served are the host names and paths that an Ingress serves, if there is one.
 func served(ingress *networkingv1.Ingress) (all []string) {
+	if ingress == nil {
+		return nil
+	}
 	for _, rule := range ingress.Spec.Rules {
 		if rule.HTTP == nil {
 			all = append(all, claimOn(rule.Host, ""))
@@ -177,17 +262,17 @@ func urlOf(a *v1alpha1.WebApp) string {
 	return scheme + "://" + a.Spec.WebAppHostname + pathOf(a)
 }
 
-// tier is that of the namespace, which only its AcmeNamespace decides. Without one, anything is allowed.
-func (r *run) tier(ctx context.Context) (tenancy.Tier, refusal, error) {
+// tier is that of a namespace, which only its AcmeNamespace decides. Without one, anything is allowed.
+func (r *run) tier(ctx context.Context, namespace string) (tenancy.Tier, refusal, error) {
 	ns := &corev1.Namespace{}
-	err := r.Client.Get(ctx, client.ObjectKey{Name: r.Obj.Namespace}, ns)
+	err := r.Client.Get(ctx, client.ObjectKey{Name: namespace}, ns)
 	owner := tenancy.OwnerName(ns)
 	if err != nil || owner == "" {
 		return tenancy.Tier{}, refusal{}, client.IgnoreNotFound(err)
 	}
 	n := &tenancyv1alpha1.AcmeNamespace{}
 	err = r.Client.Get(ctx, client.ObjectKey{Name: owner}, n)
-	if apierrors.IsNotFound(err) || err == nil && n.Spec.NamespaceName != r.Obj.Namespace {
+	if apierrors.IsNotFound(err) || err == nil && n.Spec.NamespaceName != namespace {
 		return tenancy.Tier{}, refusal{}, nil
 	}
 	if err != nil {

@@ -32,25 +32,46 @@ func holding(a *v1alpha1.WebApp) { a.Status.Claims = claimsOf(a) }
 func leaving(a *v1alpha1.WebApp) { a.DeletionTimestamp = new(metav1.NewTime(time.Unix(9, 0))) }
 func stale(a *v1alpha1.WebApp)   { a.Status.Claims = []string{"other.acme.com/"} }
 
+// other is a rival as it is found: nothing bars it.
+func other(uid types.UID, second int64, with ...func(*v1alpha1.WebApp)) rival {
+	return rival{WebApp: new(asking(uid, second, with...))}
+}
+
+func barred(o rival) rival {
+	o.barred = true
+	return o
+}
+
+func serving(o rival) rival {
+	o.serves = true
+	return o
+}
+
 func TestJudgeClaim(t *testing.T) {
 	for _, tc := range []struct {
 		reason string
 		me     v1alpha1.WebApp
-		others []v1alpha1.WebApp
+		others []rival
 		taken  bool
 	}{
 		{"nobody else asks", asking("b", 2), nil, false},
-		{"it is in the list itself", asking("b", 2), []v1alpha1.WebApp{asking("b", 2)}, false},
-		{"an older one asks", asking("b", 2), []v1alpha1.WebApp{asking("a", 1)}, true},
-		{"a younger one asks", asking("b", 2), []v1alpha1.WebApp{asking("c", 3)}, false},
-		{"one of the same second, whose UID sorts first", asking("b", 2), []v1alpha1.WebApp{asking("a", 2)}, true},
-		{"one of the same second, whose UID sorts last", asking("b", 2), []v1alpha1.WebApp{asking("c", 2)}, false},
-		{"an older one that is being deleted", asking("b", 2), []v1alpha1.WebApp{asking("a", 1, leaving)}, false},
-		{"an older one that asks only now", asking("b", 2, holding), []v1alpha1.WebApp{asking("a", 1)}, false},
-		{"an older one that had another", asking("b", 2, holding), []v1alpha1.WebApp{asking("a", 1, stale)}, false},
-		{"a younger one that has it", asking("b", 2), []v1alpha1.WebApp{asking("c", 3, holding)}, true},
-		{"both took it at once, and this is younger", asking("b", 2, holding), []v1alpha1.WebApp{asking("a", 1, holding)}, true},
-		{"both took it at once, and this is older", asking("b", 2, holding), []v1alpha1.WebApp{asking("c", 3, holding)}, false},
+		{"it is in the list itself", asking("b", 2), []rival{other("b", 2)}, false},
+		{"an older one asks", asking("b", 2), []rival{other("a", 1)}, true},
+		{"a younger one asks", asking("b", 2), []rival{other("c", 3)}, false},
+		{"one of the same second, whose UID sorts first", asking("b", 2), []rival{other("a", 2)}, true},
+		{"one of the same second, whose UID sorts last", asking("b", 2), []rival{other("c", 2)}, false},
+		{"an older one that is being deleted", asking("b", 2), []rival{other("a", 1, leaving)}, false},
+		{"an older one that is being deleted, has it, and serves it", asking("b", 2), []rival{serving(other("a", 1, leaving, holding))}, true},
+		{"a younger one that is being deleted, has it, and serves it", asking("b", 2), []rival{serving(other("c", 3, leaving, holding))}, true},
+		{"an older one that is being deleted, has it, and serves it no more", asking("b", 2), []rival{other("a", 1, leaving, holding)}, false},
+		{"an older one that may not have it", asking("b", 2), []rival{barred(other("a", 1))}, false},
+		{"an older one that may not have it, and one that may", asking("b", 2), []rival{barred(other("a", 1)), other("a2", 1)}, true},
+		{"an older one that may not have it any more, but still has it", asking("b", 2), []rival{barred(other("a", 1, holding))}, true},
+		{"an older one that asks only now", asking("b", 2, holding), []rival{other("a", 1)}, false},
+		{"an older one that had another", asking("b", 2, holding), []rival{other("a", 1, stale)}, false},
+		{"a younger one that has it", asking("b", 2), []rival{other("c", 3, holding)}, true},
+		{"both took it at once, and this is younger", asking("b", 2, holding), []rival{other("a", 1, holding)}, true},
+		{"both took it at once, and this is older", asking("b", 2, holding), []rival{other("c", 3, holding)}, false},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			got := judgeClaim(&tc.me, "app.acme.com", tenancy.Tier{}, tc.others)
@@ -109,22 +130,49 @@ func TestAnExternalNameIsAHostNameLikeTheOther(t *testing.T) {
 		me     v1alpha1.WebApp
 		host   string
 		tier   tenancy.Tier
-		other  v1alpha1.WebApp
+		other  rival
 		want   string
 	}{
-		{"an older one has it as its host name", both, "www.acme.com", tenancy.Tier{}, asking("a", 1, here), ReasonHostnameTaken},
-		{"an older one has it as its external name", asking("b", 2, here), "www.acme.com", tenancy.Tier{}, asking("a", 1, www), ReasonHostnameTaken},
-		{"a younger one that has it", asking("b", 2, www), "www.acme.com", tenancy.Tier{}, asking("c", 3, www, holding), ReasonHostnameTaken},
-		{"an older one that has only its host name", asking("b", 2, www, holding), "www.acme.com", tenancy.Tier{}, asking("a", 1, holding, www), ""},
-		{"the tier does not allow it", both, "www.acme.com", tenancy.Tier{Hostnames: []string{"app.acme.com"}}, asking("c", 3), ReasonHostnameNotAllowed},
-		{"the tier allows the other", both, "app.acme.com", tenancy.Tier{Hostnames: []string{"app.acme.com"}}, asking("c", 3), ""},
+		{"an older one has it as its host name", both, "www.acme.com", tenancy.Tier{}, other("a", 1, here), ReasonHostnameTaken},
+		{"an older one has it as its external name", asking("b", 2, here), "www.acme.com", tenancy.Tier{}, other("a", 1, www), ReasonHostnameTaken},
+		{"a younger one that has it", asking("b", 2, www), "www.acme.com", tenancy.Tier{}, other("c", 3, www, holding), ReasonHostnameTaken},
+		{"an older one that has only its host name", asking("b", 2, www, holding), "www.acme.com", tenancy.Tier{}, other("a", 1, holding, www), ""},
+		{"the tier does not allow it", both, "www.acme.com", tenancy.Tier{Hostnames: []string{"app.acme.com"}}, other("c", 3), ReasonHostnameNotAllowed},
+		{"the tier allows the other", both, "app.acme.com", tenancy.Tier{Hostnames: []string{"app.acme.com"}}, other("c", 3), ""},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			got := judgeClaim(&tc.me, tc.host, tc.tier, []v1alpha1.WebApp{tc.other})
+			got := judgeClaim(&tc.me, tc.host, tc.tier, []rival{tc.other})
 			if got.reason != tc.want || tc.want != "" && !strings.Contains(got.message, tc.host) {
 				t.Errorf("got %+v, want %q", got, tc.want)
 			}
 		})
+	}
+}
+
+func TestAClaimIsHeldUntilTheIngressServesItNoMore(t *testing.T) {
+	for _, tc := range []struct {
+		reason                        string
+		granted, before, served, want []string
+	}{
+		{"nothing", nil, nil, nil, nil},
+		{"a first one", []string{"a/"}, nil, nil, []string{"a/"}},
+		{"one that it had and has", []string{"a/"}, []string{"a/"}, []string{"a/"}, []string{"a/"}},
+		{"one that is still served", []string{"b/"}, []string{"a/"}, []string{"a/"}, []string{"b/", "a/"}},
+		{"one that it may not have any more and is still served", nil, []string{"a/"}, []string{"a/"}, []string{"a/"}},
+		{"one that is served no more", []string{"b/"}, []string{"a/", "b/"}, []string{"b/"}, []string{"b/"}},
+		{"one that somebody wrote into the Ingress", []string{"a/"}, []string{"a/"}, []string{"a/", "x/"}, []string{"a/"}},
+		{"more than the status holds", []string{"e/", "f/"}, []string{"a/", "b/", "c/", "d/"}, []string{"a/", "b/", "c/", "d/"}, []string{"e/", "f/", "a/", "b/"}},
+	} {
+		if diff := cmp.Diff(tc.want, onRecord(tc.granted, tc.before, tc.served)); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+		}
+	}
+}
+
+func TestAWebAppIsFoundByWhatItAsksForAndByWhatItHas(t *testing.T) {
+	a := asking("a", 1, func(a *v1alpha1.WebApp) { a.Status.Claims = []string{"old.acme.com/", "app.acme.com/"} })
+	if diff := cmp.Diff([]string{"app.acme.com/", "old.acme.com/"}, asksOrHas(&a)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
@@ -135,6 +183,9 @@ func TestWhatAnIngressServes(t *testing.T) {
 	got := served(&networkingv1.Ingress{Spec: networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{
 		{Host: "a.b", IngressRuleValue: http("/x/")}, {Host: "c.d", IngressRuleValue: http("/")}, {Host: "e.f"},
 	}}})
+	if none := served(nil); none != nil {
+		t.Errorf("without an Ingress: %v", none)
+	}
 	if diff := cmp.Diff([]string{"a.b/x", "c.d/", "e.f/"}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

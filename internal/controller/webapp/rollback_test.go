@@ -171,6 +171,7 @@ var _ = Describe("Revisions", Ordered, ContinueOnFailure, func() {
 		Expect(live(ingressOf(a)).Spec.Rules[0].Host).To(HavePrefix("moved-"), "what is not of the pods counts")
 		Expect(deployedImage(a)()).To(Equal(imageOf(1)))
 		Expect(a.Status.LastRevision).To(Equal(int64(2)), "what is not rolled out has no number")
+		Eventually(func() []string { _ = Reload(a); return a.Status.Claims }).Should(HaveLen(1), "the former host name is given up")
 		op.Wire.Forget()
 		op.Restart()
 		Poke(a)

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	tenancyv1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
 	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
@@ -35,6 +36,17 @@ func webApp(ns string, with ...func(*v1alpha1.WebAppSpec)) *v1alpha1.WebApp {
 		w(&a.Spec)
 	}
 	return a
+}
+
+// tenant makes a namespace of a tier, by an AcmeNamespace of the same name that is deleted after the spec.
+func tenant(name string, tier common.TierName) string {
+	GinkgoHelper()
+	n := Create(&tenancyv1alpha1.AcmeNamespace{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: tenancyv1alpha1.AcmeNamespaceSpec{
+		NamespaceName: name, AdminUsername: "sam", DeploymentTier: tier,
+	}})
+	DeferCleanup(func() { Remove(n) })
+	AwaitReady(n)
+	return name
 }
 
 func meta(a *v1alpha1.WebApp) metav1.ObjectMeta {

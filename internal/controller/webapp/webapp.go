@@ -153,7 +153,7 @@ var Reads = []client.Object{
 // Register adds the kind to the manager.
 func Register(mgr ctrl.Manager, o Options) error {
 	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &v1alpha1.WebApp{}, claimIndex,
-		func(o client.Object) []string { return claimsOf(o.(*v1alpha1.WebApp)) }); err != nil {
+		func(o client.Object) []string { return asksOrHas(o.(*v1alpha1.WebApp)) }); err != nil {
 		return fmt.Errorf("indexing WebApps by host name and path: %w", err)
 	}
 	return engine.Register(mgr, &v1alpha1.WebApp{}, engine.Config[*v1alpha1.WebApp]{
@@ -162,7 +162,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 		Keeps:  keeps,
 		Proves: proves,
 		References: []engine.Reference[*v1alpha1.WebApp]{
-			{To: &v1alpha1.WebApp{}, Keys: claimKeys, As: func(o client.Object) []client.ObjectKey { return claimKeys(o.(*v1alpha1.WebApp)) }},
+			{To: &v1alpha1.WebApp{}, Keys: claimKeys, As: func(o client.Object) []client.ObjectKey { return keysOf(asksOrHas(o.(*v1alpha1.WebApp))) }},
 			{To: &networkingv1.IngressClass{}, Keys: classKeys},
 			{To: &corev1.Secret{}, Keys: databaseKeys},
 			{To: &tenancyv1alpha1.DeploymentTier{}, Keys: tierKeys},
@@ -203,8 +203,10 @@ func endsInHash(app *v1alpha1.WebApp, suffix, name string) bool {
 	return len(hash) == hashLength && strings.Trim(hash, "0123456789abcdef") == "" && name == names.Job(app.Name, suffix+hash)
 }
 
-func claimKeys(a *v1alpha1.WebApp) (keys []client.ObjectKey) {
-	for _, claim := range claimsOf(a) {
+func claimKeys(a *v1alpha1.WebApp) []client.ObjectKey { return keysOf(claimsOf(a)) }
+
+func keysOf(claims []string) (keys []client.ObjectKey) {
+	for _, claim := range claims {
 		keys = append(keys, client.ObjectKey{Name: claim})
 	}
 	return keys

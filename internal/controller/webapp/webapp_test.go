@@ -286,15 +286,6 @@ var _ = Describe("A WebApp", Ordered, ContinueOnFailure, func() {
 	})
 
 	Context("in a tenant's namespace", func() {
-		tenant := func(name string, tier common.TierName) string {
-			n := Create(&tenancyv1alpha1.AcmeNamespace{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: tenancyv1alpha1.AcmeNamespaceSpec{
-				NamespaceName: name, AdminUsername: "sam", DeploymentTier: tier,
-			}})
-			DeferCleanup(func() { Remove(n) })
-			AwaitReady(n)
-			return name
-		}
-
 		It("of the tier prod meets Pod Security restricted and the quota", func() {
 			ns := tenant("webapp-prod", common.TierProd)
 			a := webApp(ns, func(s *v1alpha1.WebAppSpec) {

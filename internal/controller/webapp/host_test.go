@@ -1,0 +1,148 @@
+// Copyright 2026 The Acme Platform Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webapp_test
+
+import (
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	tenancyv1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
+	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
+	"github.com/acme/platform-operator/internal/names"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
+)
+
+var _ = Describe("A host name and its tier", Ordered, func() {
+	BeforeAll(func() { StartOperator() })
+	in := func(ns, host string) *v1alpha1.WebApp {
+		return Create(webApp(ns, func(s *v1alpha1.WebAppSpec) { s.WebAppHostname = host }))
+	}
+	override := func(name string, change func(*tenancyv1alpha1.DeploymentTierSpec)) *tenancyv1alpha1.DeploymentTier {
+		tier := &tenancyv1alpha1.DeploymentTier{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		change(&tier.Spec)
+		Create(tier)
+		DeferCleanup(func() { Expect(client.IgnoreNotFound(Admin.Delete(ctx, tier))).To(Succeed()) })
+		return tier
+	}
+	malformed := func(s *tenancyv1alpha1.DeploymentTierSpec) {
+		s.Quota = corev1.ResourceList{"x": resource.MustParse("1")}
+	}
+
+	It("is not kept from others by a WebApp that may not have it", func() {
+		dev, prod := tenant("webapp-barred", common.TierDev), tenant("webapp-allowed", common.TierProd)
+		tier := override("dev", func(s *tenancyv1alpha1.DeploymentTierSpec) { s.Hostnames = &[]string{} })
+		older := in(dev, "barred.acme.com")
+		Eventually(Ready(older)).Should(Equal("False HostnameNotAllowed"))
+		Eventually(time.Now).Should(BeTemporally(">=", older.CreationTimestamp.Add(time.Second)))
+		composed(in(prod, "barred.acme.com"))
+
+		By("its tier being invalid")
+		Change(tier, func(t *tenancyv1alpha1.DeploymentTier) {
+			t.Spec.Hostnames = nil
+			malformed(&t.Spec)
+		})
+		Change(older, func(a *v1alpha1.WebApp) { a.Spec.WebAppHostname = "invalid.acme.com" })
+		Eventually(Ready(older)).Should(Equal("False TierInvalid"))
+		composed(in(Namespace(), "invalid.acme.com"))
+	})
+
+	It("stays with its WebApp while the tier is invalid", func() {
+		a := composed(in(tenant("webapp-malformed", common.TierStg), "malformed.acme.com"))
+		uid := uidOf(ingressOf(a))
+		tier := override("stg", malformed)
+		Eventually(Ready(a)).Should(Equal("False TierInvalid"))
+		rival := in(Namespace(), "malformed.acme.com")
+		Eventually(Ready(rival)).Should(Equal("False HostnameTaken"))
+		Poke(a)
+		Consistently(func(g Gomega) {
+			i := ingressOf(a)
+			g.Expect(Reload(i)).To(Succeed())
+			g.Expect([]any{i.UID, i.DeletionTimestamp.IsZero()}).To(Equal([]any{uid, true}))
+			g.Expect(Reload(a)).To(Succeed())
+			g.Expect([]any{a.Status.Claims, a.Status.URL}).To(Equal([]any{[]string{"malformed.acme.com/"}, "http://malformed.acme.com/"}))
+			g.Expect(Ready(rival)()).To(Equal("False HostnameTaken"))
+		}).Should(Succeed())
+		Remove(tier)
+		composed(a)
+	})
+})
+
+var _ = Describe("A host name that is given up", Ordered, func() {
+	const held = "test.acme.com/held"
+	BeforeAll(func() { StartOperator() })
+	asking := func(host string) *v1alpha1.WebApp {
+		return Create(webApp(Namespace(), func(s *v1alpha1.WebAppSpec) { s.WebAppHostname = host }))
+	}
+	taken := func(a *v1alpha1.WebApp) {
+		GinkgoHelper()
+		Eventually(Ready(a)).Should(Equal("False HostnameTaken"))
+		Poke(a)
+		Consistently(Ready(a)).Should(Equal("False HostnameTaken"))
+	}
+	hold := func(o client.Object) {
+		GinkgoHelper()
+		Change(o, func(o client.Object) { controllerutil.AddFinalizer(o, held) })
+		none := client.RawPatch(client.Merge.Type(), []byte(`{"metadata":{"finalizers":null}}`))
+		DeferCleanup(func() { Expect(client.IgnoreNotFound(Admin.Patch(ctx, o, none))).To(Succeed()) })
+	}
+	free := func(o client.Object) {
+		GinkgoHelper()
+		Change(o, func(o client.Object) { controllerutil.RemoveFinalizer(o, held) })
+	}
+
+	It("stays with a WebApp that is being deleted until that is gone", func() {
+		first := composed(asking("leaving.acme.com"))
+		hold(first)
+		Remove(first)
+		second := asking("leaving.acme.com")
+		taken(second)
+		free(first)
+		composed(second)
+	})
+
+	It("is free once the Ingress of a WebApp that is being deleted is gone", func() {
+		first := composed(asking("left.acme.com"))
+		hold(first)
+		Remove(first)
+		second := asking("left.acme.com")
+		taken(second)
+		Remove(ingressOf(first))
+		Eventually(Gone(ingressOf(first))).Should(Succeed())
+		Eventually(func() string { Poke(second); return Condition(second, "Composed")() }).Should(Equal("True Done"))
+	})
+
+	It("stays with a paused WebApp whose Ingress serves it", func() {
+		first := composed(asking("paused.acme.com"))
+		Annotate(first, names.AnnotationPaused, "true")
+		Eventually(Condition(first, "Paused")).Should(HavePrefix("True"))
+		Change(first, func(a *v1alpha1.WebApp) { a.Spec.WebAppHostname = "resumed.acme.com" })
+		second := asking("paused.acme.com")
+		taken(second)
+		Annotate(first, names.AnnotationPaused, "")
+		composed(first)
+		composed(second)
+		Eventually(func() []string { _ = Reload(first); return first.Status.Claims }).Should(Equal([]string{"resumed.acme.com/"}))
+	})
+
+	It("stays with a WebApp whose Ingress is being deleted until that is gone", func() {
+		other, first := composed(asking("others.acme.com")), composed(asking("draining.acme.com"))
+		ingress := live(ingressOf(first))
+		hold(ingress)
+		Change(first, func(a *v1alpha1.WebApp) { a.Spec.WebAppHostname = other.Spec.WebAppHostname })
+		Eventually(func() bool { return Reload(ingress) == nil && !ingress.DeletionTimestamp.IsZero() }).Should(BeTrue())
+		second := asking("draining.acme.com")
+		taken(second)
+		free(ingress)
+		composed(second)
+	})
+})
