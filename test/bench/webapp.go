@@ -56,5 +56,5 @@ var webApps = subject{
 		return nil
 	},
 	// Two requests for each of the seven children.
-	aims: aims{ratio: 1.8, cpuRatio: 2.2, requests: 14, residentMiB: 100, growthMiB: 10, changeSeconds: 0.030},
+	aims: aims{ratio: 1.8, cpuRatio: 3, requests: 14, residentMiB: 100, growthMiB: 10, changeSeconds: 0.030},
 }
