@@ -65,6 +65,23 @@ func asksOrHas(a *v1alpha1.WebApp) []string {
 	return slices.Compact(all)
 }
 
+// claimsChanged reports whether an update of a WebApp changes what others that ask for the same host name follow from.
+func claimsChanged(before, now client.Object) bool {
+	a, b := before.(*v1alpha1.WebApp), now.(*v1alpha1.WebApp)
+	return a.UID != b.UID || a.DeletionTimestamp.IsZero() != b.DeletionTimestamp.IsZero() ||
+		!slices.Equal(claimsOf(a), claimsOf(b)) || !slices.Equal(a.Status.Claims, b.Status.Claims)
+}
+
+// placeChanged reports whether an update of an AcmeNamespace changes which tier its namespace has, or how far it has come. What
+// is in use of its quota changes with every pod.
+func placeChanged(before, now client.Object) bool {
+	a, b := before.(*tenancyv1alpha1.AcmeNamespace), now.(*tenancyv1alpha1.AcmeNamespace)
+	same := func(x, y metav1.Condition) bool {
+		return x.Type == y.Type && x.Status == y.Status && x.Reason == y.Reason
+	}
+	return a.UID != b.UID || a.Generation != b.Generation || !slices.EqualFunc(a.Status.Conditions, b.Status.Conditions, same)
+}
+
 // maxClaims is how many claims the status holds.
 const maxClaims = 4
 

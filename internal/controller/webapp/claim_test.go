@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	tenancyv1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
 	"github.com/acme/platform-operator/internal/tenancy"
 )
@@ -173,6 +174,55 @@ func TestAWebAppIsFoundByWhatItAsksForAndByWhatItHas(t *testing.T) {
 	a := asking("a", 1, func(a *v1alpha1.WebApp) { a.Status.Claims = []string{"old.acme.com/", "app.acme.com/"} })
 	if diff := cmp.Diff([]string{"app.acme.com/", "old.acme.com/"}, asksOrHas(&a)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestWhichUpdatesOfAWebAppConcernItsRivals(t *testing.T) {
+	for reason, tc := range map[string]struct {
+		change func(*v1alpha1.WebApp)
+		want   bool
+	}{
+		"nothing":                    {func(*v1alpha1.WebApp) {}, false},
+		"it rolls out":               {func(a *v1alpha1.WebApp) { a.Generation, a.Status.Pods, a.Status.ReadyReplicas = 2, "1/2", 1 }, false},
+		"it gets a new image":        {func(a *v1alpha1.WebApp) { a.Spec.WebAppImage = "x" }, false},
+		"it asks for another":        {func(a *v1alpha1.WebApp) { a.Spec.WebAppHostname = "b.acme.com" }, true},
+		"it asks for a path":         {func(a *v1alpha1.WebApp) { a.Spec.Ingress = &v1alpha1.Ingress{Path: "/b"} }, true},
+		"it asks for one more":       {func(a *v1alpha1.WebApp) { a.Spec.Publish = &v1alpha1.Publish{ExternalName: new("b.acme.com")} }, true},
+		"it has got it":              {holding, true},
+		"it is being deleted":        {leaving, true},
+		"it is another of that name": {func(a *v1alpha1.WebApp) { a.UID = "other" }, true},
+	} {
+		before, now := asking("a", 1), asking("a", 1, tc.change)
+		if got := claimsChanged(&before, &now); got != tc.want {
+			t.Errorf("%s: got %v", reason, got)
+		}
+	}
+}
+
+func TestWhichUpdatesOfAnAcmeNamespaceConcernItsWebApps(t *testing.T) {
+	for reason, tc := range map[string]struct {
+		change func(*tenancyv1alpha1.AcmeNamespace)
+		want   bool
+	}{
+		"nothing": {func(*tenancyv1alpha1.AcmeNamespace) {}, false},
+		"what is in use of its quota": {func(n *tenancyv1alpha1.AcmeNamespace) {
+			n.ResourceVersion, n.Status.Quota = "2", &tenancyv1alpha1.QuotaStatus{}
+		}, false},
+		"what a condition says": {func(n *tenancyv1alpha1.AcmeNamespace) { n.Status.Conditions[0].Message = "x" }, false},
+		"its tier":              {func(n *tenancyv1alpha1.AcmeNamespace) { n.Generation = 2 }, true},
+		"its Namespace is made": {func(n *tenancyv1alpha1.AcmeNamespace) { n.Status.Conditions[0].Status = metav1.ConditionTrue }, true},
+		"a step further": {func(n *tenancyv1alpha1.AcmeNamespace) {
+			n.Status.Conditions = append(n.Status.Conditions, metav1.Condition{Type: "More"})
+		}, true},
+		"another of that name": {func(n *tenancyv1alpha1.AcmeNamespace) { n.UID = "other" }, true},
+	} {
+		before := &tenancyv1alpha1.AcmeNamespace{}
+		before.Generation, before.Status.Conditions = 1, []metav1.Condition{{Type: "Composed", Status: metav1.ConditionFalse}}
+		now := before.DeepCopy()
+		tc.change(now)
+		if got := placeChanged(before, now); got != tc.want {
+			t.Errorf("%s: got %v", reason, got)
+		}
 	}
 }
 

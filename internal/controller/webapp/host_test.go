@@ -77,6 +77,39 @@ var _ = Describe("A host name and its tier", Ordered, func() {
 	})
 })
 
+var _ = Describe("A host name that several ask for", Ordered, func() {
+	var op *Operator
+	BeforeAll(func() { op = StartOperator() })
+
+	It("makes none of them run because of what is another's business", func() {
+		ns := Namespace()
+		Create(databaseSecret(ns, "1"))
+		first := serving(webApp(ns, func(s *v1alpha1.WebAppSpec) { s.DatabaseSecretRef = &v1alpha1.DatabaseSecretReference{Name: "db"} }))
+		second := Create(webApp(Namespace(), func(s *v1alpha1.WebAppSpec) { s.WebAppHostname = first.Spec.WebAppHostname }))
+		Eventually(Ready(second)).Should(Equal("False HostnameTaken"))
+		runs := func() (n int) { // every run of the first reads the Secret of its database
+			for _, path := range op.Wire.Reads() {
+				if path == "namespaces/"+ns+"/secrets/db" {
+					n++
+				}
+			}
+			return n
+		}
+		var settled int
+		Eventually(func(g Gomega) {
+			settled = runs()
+			g.Consistently(runs).Should(Equal(settled))
+		}).Should(Succeed())
+		for _, pods := range []string{"1/3", "2/3", "3/3"} {
+			patch := client.RawPatch(client.Merge.Type(), []byte(`{"status":{"pods":"`+pods+`"}}`))
+			Expect(Admin.Status().Patch(ctx, second, patch)).To(Succeed())
+		}
+		Consistently(runs).Should(Equal(settled))
+		Poke(first)
+		Eventually(runs).Should(BeNumerically(">", settled), "its runs are seen")
+	})
+})
+
 var _ = Describe("A host name that is given up", Ordered, func() {
 	const held = "test.acme.com/held"
 	BeforeAll(func() { StartOperator() })

@@ -162,11 +162,13 @@ func Register(mgr ctrl.Manager, o Options) error {
 		Keeps:  keeps,
 		Proves: proves,
 		References: []engine.Reference[*v1alpha1.WebApp]{
-			{To: &v1alpha1.WebApp{}, Keys: claimKeys, As: func(o client.Object) []client.ObjectKey { return keysOf(asksOrHas(o.(*v1alpha1.WebApp))) }},
+			{To: &v1alpha1.WebApp{}, Keys: claimKeys, Changed: claimsChanged, As: func(o client.Object) []client.ObjectKey {
+				return keysOf(asksOrHas(o.(*v1alpha1.WebApp)))
+			}},
 			{To: &networkingv1.IngressClass{}, Keys: classKeys},
 			{To: &corev1.Secret{}, Keys: databaseKeys},
 			{To: &tenancyv1alpha1.DeploymentTier{}, Keys: tierKeys},
-			{To: &tenancyv1alpha1.AcmeNamespace{}, Keys: placeKeys, As: func(o client.Object) []client.ObjectKey {
+			{To: &tenancyv1alpha1.AcmeNamespace{}, Keys: placeKeys, Changed: placeChanged, As: func(o client.Object) []client.ObjectKey {
 				return []client.ObjectKey{{Name: o.(*tenancyv1alpha1.AcmeNamespace).Spec.NamespaceName}}
 			}},
 		},
