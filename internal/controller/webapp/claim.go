@@ -223,16 +223,9 @@ func (r *run) rival(ctx context.Context, a *v1alpha1.WebApp, host string) (rival
 	if a.DeletionTimestamp.IsZero() {
 		return o, nil
 	}
-	ingress := &networkingv1.Ingress{}
-	err := r.Client.Get(ctx, client.ObjectKey{Namespace: a.Namespace, Name: nameOf(a)}, ingress)
-	if err == nil {
-		ingress, err = engine.Whole(ctx, r.Live, ingress)
-	}
-	if err != nil {
-		return o, client.IgnoreNotFound(err)
-	}
-	o.serves = metav1.IsControlledBy(ingress, a) && slices.Contains(served(ingress), claim)
-	return o, nil
+	ingress, exists, err := read(ctx, r, client.ObjectKey{Namespace: a.Namespace, Name: nameOf(a)}, &networkingv1.Ingress{})
+	o.serves = exists && metav1.IsControlledBy(ingress, a) && slices.Contains(served(ingress), claim)
+	return o, err
 }
 
 // ingress is that of the WebApp, nil when there is none.

@@ -272,19 +272,25 @@ func (r *run) key() client.ObjectKey {
 	return client.ObjectKey{Namespace: r.Obj.Namespace, Name: nameOf(r.Obj)}
 }
 
-// own reads a child; false when there is none, or one that belongs to somebody else.
-func own[O client.Object](ctx context.Context, r *run, key client.ObjectKey, o O) (O, bool, error) {
+// read reads the whole of an object; false when there is none.
+func read[O client.Object](ctx context.Context, r *run, key client.ObjectKey, o O) (O, bool, error) {
 	err := r.Client.Get(ctx, key, o)
 	if err == nil {
 		o, err = engine.Whole(ctx, r.Live, o)
 	}
-	if err != nil {
-		if apierrors.IsNotFound(err) {
-			return o, false, nil
-		}
+	switch {
+	case apierrors.IsNotFound(err):
+		return o, false, nil
+	case err != nil:
 		return o, false, fmt.Errorf("reading %T %s: %w", o, key.Name, err)
 	}
-	return o, r.Owned(o), nil
+	return o, true, nil
+}
+
+// own reads a child; false when there is none, or one that belongs to somebody else.
+func own[O client.Object](ctx context.Context, r *run, key client.ObjectKey, o O) (O, bool, error) {
+	o, exists, err := read(ctx, r, key, o)
+	return o, exists && r.Owned(o), err
 }
 
 // look reads what the children follow from beside the spec.
