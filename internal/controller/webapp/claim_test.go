@@ -110,6 +110,64 @@ func TestTheTierDecidesWhichHostNames(t *testing.T) {
 	}
 }
 
+func TestTheTierDecidesWhichAnnotations(t *testing.T) {
+	const issuer, size, alias = "cert-manager.io/issuer", "nginx.ingress.kubernetes.io/proxy-body-size", "nginx.ingress.kubernetes.io/server-alias"
+	for reason, tc := range map[string]struct {
+		asked    []string
+		patterns []string
+		refused  []string
+		says     string
+	}{
+		"none is asked for":           {nil, []string{}, nil, ""},
+		"any is allowed":              {[]string{size, issuer}, nil, nil, ""},
+		"it is in the list":           {[]string{size}, []string{issuer, size}, nil, ""},
+		"it has a prefix of the list": {[]string{issuer}, []string{"cert-manager.io/*"}, nil, ""},
+		"it is not in the list":       {[]string{size, issuer}, []string{"a/*", issuer}, []string{size}, "or choose from: a/*, " + issuer},
+		"the list is empty":           {[]string{size, issuer}, []string{}, []string{issuer, size}, "allows no annotation of Ingresses; remove \"" + issuer},
+		"it takes host names":         {[]string{alias}, nil, []string{alias}, "may take host names that belong to others"},
+		"the list has one that does":  {[]string{alias}, []string{alias}, []string{alias}, "may take host names that belong to others"},
+	} {
+		a := asking("a", 1, func(a *v1alpha1.WebApp) {
+			a.Spec.Ingress = &v1alpha1.Ingress{Annotations: map[string]v1alpha1.AnnotationValue{}}
+			for _, key := range tc.asked {
+				a.Spec.Ingress.Annotations[key] = "x"
+			}
+		})
+		tier := tenancy.Tier{Name: common.TierStg, IngressAnnotations: tc.patterns}
+		refused := refusedAnnotations(&a, tier)
+		if diff := cmp.Diff(tc.refused, refused); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", reason, diff)
+		}
+		got := judgeAnnotations(tier, refused)
+		if (got.reason == ReasonAnnotationNotAllowed) != (tc.says != "") || !strings.Contains(got.message, tc.says) {
+			t.Errorf("%s: got %+v", reason, got)
+		}
+	}
+	if none := asking("a", 1); refusedAnnotations(&none, tenancy.Tier{IngressAnnotations: []string{}}) != nil {
+		t.Error("without ingress, something is not allowed")
+	}
+}
+
+func TestWhichIngressMayStay(t *testing.T) {
+	ingress := &networkingv1.Ingress{
+		ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"a/b": "c"}},
+		Spec:       networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{{Host: "a.com"}, {Host: "b.com"}}},
+	}
+	for _, tc := range []struct {
+		granted, refused []string
+		want             bool
+	}{
+		{[]string{"a.com/", "b.com/"}, nil, true},
+		{[]string{"a.com/", "b.com/"}, []string{"x"}, true},
+		{[]string{"a.com/", "b.com/"}, []string{"x", "a/b"}, false},
+		{[]string{"a.com/"}, nil, false},
+	} {
+		if got := mayStay(ingress, tc.granted, tc.refused); got != tc.want {
+			t.Errorf("%v granted, %v refused: got %v", tc.granted, tc.refused, got)
+		}
+	}
+}
+
 func TestClaimsAreOfHostAndPath(t *testing.T) {
 	claim := func(path string) string {
 		return claimsOf(app(common.TierDev, func(s *v1alpha1.WebAppSpec) { s.Ingress = &v1alpha1.Ingress{Path: path} }))[0]
