@@ -198,6 +198,7 @@ func (r *run) admit(ctx context.Context) (engine.Outcome, error) {
 	if err != nil {
 		return engine.Outcome{}, err
 	}
+	r.granted = granted
 	unlike := refusedAnnotations(r.Obj, tier)
 	refused = cmp.Or(refused, judgeAnnotations(tier, unlike))
 	ingress, err := r.ingress(ctx)

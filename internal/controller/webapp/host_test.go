@@ -18,6 +18,7 @@ import (
 	tenancyv1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
 	"github.com/acme/platform-operator/internal/names"
+	"github.com/acme/platform-operator/internal/testenv"
 	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
@@ -80,6 +81,17 @@ var _ = Describe("A host name and its tier", Ordered, func() {
 var _ = Describe("A host name that several ask for", Ordered, func() {
 	var op *Operator
 	BeforeAll(func() { op = StartOperator() })
+
+	It("is exchanged for another by one write of the status", func() {
+		a := serving(webApp(Namespace()))
+		op.Wire.Forget()
+		Change(a, func(a *v1alpha1.WebApp) { a.Spec.WebAppHostname = "new-" + a.Spec.WebAppHostname })
+		AwaitReady(a)
+		Expect(a.Status.Claims).To(Equal([]string{a.Spec.WebAppHostname + "/"}))
+		Consistently(func() []testenv.Write {
+			return op.Wire.Writes(func(w testenv.Write) bool { return w.Path == "namespaces/"+a.Namespace+"/webapps/web/status" })
+		}).Should(HaveLen(1))
+	})
 
 	It("makes none of them run because of what is another's business", func() {
 		ns := Namespace()

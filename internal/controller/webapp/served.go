@@ -20,6 +20,18 @@ func (r *run) ingress(ctx context.Context) (*networkingv1.Ingress, error) {
 	return ingress, nil
 }
 
+// release takes off the record what the Ingress does not serve any more, now that it is as it is wanted.
+func (r *run) release(ctx context.Context) error {
+	if len(r.Obj.Status.Claims) <= len(r.granted) {
+		return nil
+	}
+	ingress, err := r.ingress(ctx)
+	if err == nil {
+		r.Obj.Status.Claims = onRecord(r.granted, r.Obj.Status.Claims, served(ingress))
+	}
+	return err
+}
+
 // withdraw deletes the Ingress if it serves anything but what is granted, or has an annotation that is not allowed.
 func (r *run) withdraw(ctx context.Context, ingress *networkingv1.Ingress, granted, refused []string) error {
 	if ingress == nil || !ingress.DeletionTimestamp.IsZero() || mayStay(ingress, granted, refused) {

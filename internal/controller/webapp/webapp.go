@@ -253,6 +253,8 @@ type run struct {
 	engine.Scope[*v1alpha1.WebApp]
 	kind
 
+	// granted are the claims that the object may have.
+	granted    []string
 	migrations migrations
 	// records are the ControllerRevisions of the object.
 	records []*appsv1.ControllerRevision
@@ -357,6 +359,9 @@ func (r *run) compose(ctx context.Context) (engine.Outcome, error) {
 		return engine.Outcome{}, err
 	}
 	out, err := r.Compose(func() ([]engine.Child, error) { return in.recorded(desired(in)) })(ctx)
+	if err == nil {
+		err = r.release(ctx)
+	}
 	if err != nil || !out.GoesOn() {
 		return out, err
 	}
