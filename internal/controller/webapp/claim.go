@@ -233,12 +233,18 @@ func (r *run) grant(ctx context.Context, tier tenancy.Tier) (granted []string, r
 
 // judge judges a host name that the WebApp asks for. The WebApps in the list are the cache's own.
 func (r *run) judge(ctx context.Context, host string, tier tenancy.Tier) (refusal, error) {
-	list := &v1alpha1.WebAppList{}
-	same := client.MatchingFields{claimIndex: claimOn(host, pathOf(r.Obj))}
+	list, claim := &v1alpha1.WebAppList{}, claimOn(host, pathOf(r.Obj))
+	same := client.MatchingFields{claimIndex: claim}
 	if err := r.Client.List(ctx, list, same, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
 		return refusal{}, fmt.Errorf("listing who asks for the host name: %w", err)
 	}
 	var others []rival
+	if !has(r.Obj, claim) {
+		var err error
+		if others, err = r.remnants(ctx, claim); err != nil {
+			return refusal{}, err
+		}
+	}
 	for i := range list.Items {
 		o, err := r.rival(ctx, &list.Items[i], host)
 		if err != nil {

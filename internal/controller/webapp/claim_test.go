@@ -16,6 +16,7 @@ import (
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	tenancyv1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
+	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/tenancy"
 )
 
@@ -280,6 +281,35 @@ func TestWhichUpdatesOfAnAcmeNamespaceConcernItsWebApps(t *testing.T) {
 		tc.change(now)
 		if got := placeChanged(before, now); got != tc.want {
 			t.Errorf("%s: got %v", reason, got)
+		}
+	}
+}
+
+func TestWhoseClaimsAnIngressServes(t *testing.T) {
+	ingress := func(change func(*networkingv1.Ingress)) *networkingv1.Ingress {
+		i := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{
+			Labels:          map[string]string{names.LabelOwnerUID: "u"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "workloads.apps.acme.com/v1alpha1", Kind: "WebApp", UID: "u", Controller: new(true)}},
+		}, Spec: networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{{Host: "b.com"}, {Host: "a.com"}, {Host: "b.com"}}}}
+		change(i)
+		return i
+	}
+	for reason, tc := range map[string]struct {
+		change func(*networkingv1.Ingress)
+		want   []string
+	}{
+		"a WebApp's":              {func(*networkingv1.Ingress) {}, []string{"a.com/", "b.com/"}},
+		"nobody's":                {func(i *networkingv1.Ingress) { i.OwnerReferences = nil }, nil},
+		"another kind's":          {func(i *networkingv1.Ingress) { i.OwnerReferences[0].Kind = "Shop" }, nil},
+		"one without a mark":      {func(i *networkingv1.Ingress) { i.Labels = nil }, nil},
+		"one with another's mark": {func(i *networkingv1.Ingress) { i.Labels[names.LabelOwnerUID] = "v" }, nil},
+	} {
+		i := ingress(tc.change)
+		if diff := cmp.Diff(tc.want, claimsServed(i)); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", reason, diff)
+		}
+		if got := servedChanged(ingress(func(*networkingv1.Ingress) {}), i); got != (tc.want == nil) {
+			t.Errorf("%s: changed %v", reason, got)
 		}
 	}
 }

@@ -162,8 +162,65 @@ var _ = Describe("A host name that is given up", Ordered, func() {
 		second := asking("left.acme.com")
 		taken(second)
 		Remove(ingressOf(first))
-		Eventually(Gone(ingressOf(first))).Should(Succeed())
-		Eventually(func() string { Poke(second); return Condition(second, "Composed")() }).Should(Equal("True Done"))
+		composed(second)
+	})
+
+	It("stays with a WebApp that is gone until its Ingress is", func() {
+		older := composed(asking("another.acme.com"))
+		first := composed(asking("remains.acme.com"))
+		ingress := live(ingressOf(first))
+		hold(ingress)
+		Remove(first)
+		Eventually(Gone(first)).Should(Succeed())
+		Eventually(func() bool { return Reload(ingress) == nil && !ingress.DeletionTimestamp.IsZero() }).Should(BeTrue())
+		second := asking("remains.acme.com")
+		taken(second)
+		Expect(Message(second, "Admitted")).NotTo(ContainSubstring(first.Namespace))
+		Change(older, func(a *v1alpha1.WebApp) { a.Spec.WebAppHostname = "remains.acme.com" })
+		taken(older)
+		free(ingress)
+		composed(older)
+		taken(second)
+	})
+
+	It("does not wait for the Ingress of the WebApp in whose place this one is", func() {
+		first := composed(asking("replaced.acme.com"))
+		hold(live(ingressOf(first)))
+		Remove(first)
+		Eventually(Gone(first)).Should(Succeed())
+		second := Create(webApp(first.Namespace, func(s *v1alpha1.WebAppSpec) { s.WebAppHostname = "replaced.acme.com" }))
+		Eventually(Condition(second, "Admitted")).Should(Equal("True Done"))
+		free(ingressOf(first))
+		composed(second)
+	})
+
+	It("is not kept by an Ingress that somebody makes", func() {
+		first := composed(asking("forged.acme.com"))
+		i := live(ingressOf(first))
+		Remove(first)
+		Eventually(Gone(i)).Should(Succeed())
+		forged := i.DeepCopy()
+		forged.ResourceVersion, forged.UID, forged.ManagedFields = "", "", nil
+		delete(forged.Labels, names.LabelOwnerUID) // which the guardrail policy keeps tenants from
+		forged.Finalizers = []string{held}
+		Create(forged)
+		DeferCleanup(func() { free(forged) })
+		composed(asking("forged.acme.com"))
+	})
+
+	It("is not taken from the WebApp that has it by what is left of another", func() {
+		first := composed(asking("has-it.acme.com"))
+		other := composed(asking("left-over.acme.com"))
+		i := live(ingressOf(other))
+		hold(i)
+		Remove(other)
+		Eventually(Gone(other)).Should(Succeed())
+		Patch(i, `{"spec":{"rules":[{"host":"has-it.acme.com"}]}}`)
+		uid := uidOf(ingressOf(first))
+		Poke(first)
+		Consistently(Condition(first, "Admitted")).Should(Equal("True Done"))
+		Expect(uidOf(ingressOf(first))).To(Equal(uid))
+		free(i)
 	})
 
 	It("stays with a paused WebApp whose Ingress serves it", func() {

@@ -5,11 +5,19 @@ package webapp
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
+	"github.com/acme/platform-operator/internal/names"
 )
+
+// kindName is the kind in owner references.
+const kindName = "WebApp"
 
 // ingress is that of the WebApp, nil when there is none.
 func (r *run) ingress(ctx context.Context) (*networkingv1.Ingress, error) {
@@ -18,6 +26,49 @@ func (r *run) ingress(ctx context.Context) (*networkingv1.Ingress, error) {
 		return nil, err
 	}
 	return ingress, nil
+}
+
+// claimsServed are the claims that an Ingress serves for a WebApp, which may be gone, sorted; none when it has no mark of one.
+// Where the guardrail policy is in force, no tenant writes that mark.
+func claimsServed(o client.Object) []string {
+	owner := metav1.GetControllerOfNoCopy(o)
+	if owner == nil || owner.Kind != kindName || o.GetLabels()[names.LabelOwnerUID] != string(owner.UID) {
+		return nil
+	}
+	all := served(o.(*networkingv1.Ingress))
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// servedChanged reports whether an update of an Ingress changes what it serves.
+func servedChanged(before, now client.Object) bool {
+	return !slices.Equal(claimsServed(before), claimsServed(now))
+}
+
+// remnants are the WebApps that are gone, and whose Ingresses still serve a claim: the garbage collector has not come to them
+// yet, or somebody's finalizer holds them. Like one that is being deleted, each has the claim until then.
+func (r *run) remnants(ctx context.Context, claim string) (all []rival, err error) {
+	list := &networkingv1.IngressList{}
+	same := client.MatchingFields{claimIndex: claim}
+	if err := r.Client.List(ctx, list, same, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
+		return nil, fmt.Errorf("listing which Ingresses serve the host name: %w", err)
+	}
+	for i := range list.Items {
+		ingress := &list.Items[i]
+		if client.ObjectKeyFromObject(ingress) == r.key() { // in the place of its own, which is made when that is gone
+			continue
+		}
+		owner := metav1.GetControllerOfNoCopy(ingress)
+		a, exists, err := read(ctx, r, client.ObjectKey{Namespace: ingress.Namespace, Name: owner.Name}, &v1alpha1.WebApp{})
+		if err != nil {
+			return nil, err
+		}
+		if !exists || a.UID != owner.UID {
+			former := &v1alpha1.WebApp{ObjectMeta: metav1.ObjectMeta{UID: owner.UID}, Status: v1alpha1.WebAppStatus{Claims: []string{claim}}}
+			all = append(all, rival{WebApp: former, serves: true})
+		}
+	}
+	return all, nil
 }
 
 // release takes off the record what the Ingress does not serve any more, now that it is as it is wanted.

@@ -156,6 +156,9 @@ func Register(mgr ctrl.Manager, o Options) error {
 		func(o client.Object) []string { return asksOrHas(o.(*v1alpha1.WebApp)) }); err != nil {
 		return fmt.Errorf("indexing WebApps by host name and path: %w", err)
 	}
+	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &networkingv1.Ingress{}, claimIndex, claimsServed); err != nil {
+		return fmt.Errorf("indexing Ingresses by host name and path: %w", err)
+	}
 	return engine.Register(mgr, &v1alpha1.WebApp{}, engine.Config[*v1alpha1.WebApp]{
 		Name:   Name,
 		Owns:   owns,
@@ -164,6 +167,9 @@ func Register(mgr ctrl.Manager, o Options) error {
 		References: []engine.Reference[*v1alpha1.WebApp]{
 			{To: &v1alpha1.WebApp{}, Keys: claimKeys, Changed: claimsChanged, As: func(o client.Object) []client.ObjectKey {
 				return keysOf(asksOrHas(o.(*v1alpha1.WebApp)))
+			}},
+			{To: &networkingv1.Ingress{}, Keys: claimKeys, Changed: servedChanged, As: func(o client.Object) []client.ObjectKey {
+				return keysOf(claimsServed(o))
 			}},
 			{To: &networkingv1.IngressClass{}, Keys: classKeys},
 			{To: &corev1.Secret{}, Keys: databaseKeys},
