@@ -266,8 +266,10 @@ func TestPodsAreReadAFewAtATimeAndLittleIsKept(t *testing.T) {
 			t.Fatalf("limit %d: %d pods, %d ready, %v", limit, len(got), len(since), err)
 		}
 		for i, p := range got {
-			want := metav1.ObjectMeta{Namespace: "ns", Name: all[i].Name, UID: all[i].UID, Labels: all[i].Labels, OwnerReferences: all[i].OwnerReferences,
-				Annotations: map[string]string{corev1.MirrorPodAnnotationKey: "m"}}
+			want := metav1.ObjectMeta{
+				Namespace: "ns", Name: all[i].Name, UID: all[i].UID, Labels: all[i].Labels, OwnerReferences: all[i].OwnerReferences,
+				Annotations: map[string]string{corev1.MirrorPodAnnotationKey: "m"},
+			}
 			if diff := cmp.Diff(want, p.ObjectMeta); diff != "" || p.Kind != "Pod" || p.APIVersion != "v1" {
 				t.Fatalf("limit %d, %s: -want +got:\n%s", limit, p.Name, diff)
 			}
