@@ -54,6 +54,8 @@ const (
 	// askBudgetFirst is when an eviction is tried again that a PodDisruptionBudget did not allow, the first time;
 	// askBudgetLast is the longest time between two attempts.
 	askBudgetFirst, askBudgetLast = 5 * time.Second, time.Minute
+	// takeIn is when the rest of a restart is done that has marked its workloads: by then the cache shows the marks.
+	takeIn = 250 * time.Millisecond
 	// lookAgain is when workloads and pods that others wait for are looked at again without any event.
 	lookAgain = 10 * time.Second
 	// lookBack is when workloads are looked at once more that have been restarted: late enough to be in no other
@@ -90,8 +92,9 @@ func (r *Restarter) execute(ctx context.Context, req Request, now time.Time) (en
 	if err := x.survey(ctx); err != nil {
 		return engine.Outcome{}, err
 	}
+	begun := x.status.Pending.Started
 	switch {
-	case x.status.Pending.Started:
+	case begun:
 	case req.Policy.DryRun:
 		return x.reportOnly(now), nil
 	case !x.hasTargets():
@@ -103,8 +106,12 @@ func (r *Restarter) execute(ctx context.Context, req Request, now time.Time) (en
 			return engine.Done().Saying("a restart begins").Repeat(), nil
 		}
 	}
+	x.memory.resume(req)
 	t := x.roll(ctx)
 	switch {
+	case begun && t.done() && len(t.now) > 0 && len(x.errs) == 0:
+		x.memory.yield(req)
+		return engine.Yield(takeIn), nil
 	case t.done():
 		return x.removePods(ctx, now)
 	case len(x.errs) > 0:
