@@ -106,11 +106,17 @@ func (r *Restarter) execute(ctx context.Context, req Request, now time.Time) (en
 			return engine.Done().Saying("a restart begins").Repeat(), nil
 		}
 	}
-	x.memory.resume(req)
+	return x.goOn(ctx, begun, now)
+}
+
+// goOn marks the workloads whose turn it is, and removes pods once all are marked. What is not urgent yields if it is recorded
+// that the restart has begun.
+func (x *execution) goOn(ctx context.Context, begun bool, now time.Time) (engine.Outcome, error) {
+	x.memory.resume(x.req)
 	t := x.roll(ctx)
 	switch {
 	case begun && t.done() && len(t.now) > 0 && len(x.errs) == 0:
-		x.memory.yield(req)
+		x.memory.yield(x.req)
 		return engine.Yield(takeIn), nil
 	case t.done():
 		return x.removePods(ctx, now)
@@ -365,35 +371,4 @@ func (x *execution) finish(out removal, now time.Time) (engine.Outcome, error) {
 		return engine.DoneUntil(askBudgetFirst).Saying(out.awaits()), nil
 	}
 	return x.end(common.OutcomeRestarted, x.summary()), nil
-}
-
-// summary says what the restart reached.
-func (x *execution) summary() string {
-	alone, onDelete := 0, x.onDelete()
-	for i := range x.pods {
-		if _, left := restartable(x.req.Policy.Strategy, &x.pods[i], onDelete); left {
-			alone++
-		}
-	}
-	text := count(x.reachedNow(), "workload")
-	if x.rolledAlready > 0 {
-		text += fmt.Sprintf("; %d had rolled since the change", x.rolledAlready)
-	}
-	if n := x.status.Pending.PodCount; n > 0 {
-		text += ", " + count(int(n), "pod")
-	}
-	if alone > 0 {
-		text += "; " + count(alone, "pod") + " without a controller left alone"
-	}
-	if len(x.refused) > 0 {
-		text += "; refused: " + join(x.refused)
-	}
-	return text
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
