@@ -106,6 +106,8 @@ var _ = withOperator("WebApp", func() {
 		Expect(app.Delete(ctx, lab.pod(teamNamespace, loadName))).To(Succeed())
 	}, NodeTimeout(4*soon))
 
+	Context("with a database", specsOfDatabase)
+
 	It("has come to rest", func(ctx SpecContext) {
 		eventually(ctx, "the pods of before are gone", soon, func(g Gomega) {
 			pods := &corev1.PodList{}
