@@ -175,7 +175,7 @@ bench-check: ## Run the benchmarks with small counts, and fail if a limit that d
 .PHONY: e2e
 e2e: $(BUNDLE_TOOLS) ## Install, use, upgrade and remove the operator with OLM on a real node; needs root (test/e2e/README.md)
 	@[ "$$(id -u)" -eq 0 ] || { echo "make e2e runs containers on this machine, which needs root: sudo make e2e" >&2; exit 1; }
-	hack/packages.sh busybox
+	hack/packages.sh busybox postgres
 	go run ./hack/cluster build --only real,olm,certmanager
 	go test -c -o dist/e2e.test ./test/e2e
 	cd test/e2e && PLATFORM_E2E=1 $(CURDIR)/dist/e2e.test -test.timeout 40m -ginkgo.v $(E2E_FLAGS)

@@ -46,7 +46,7 @@ type Outcome struct {
 	after           time.Duration
 	due             time.Time
 	wrong           bool
-	repeat          bool
+	repeat, yields  bool
 }
 
 type state int
@@ -121,6 +121,9 @@ func Block(reason, message string) Outcome {
 // Again ends the run without a status write: the watch event of a child that was created requeues the object,
 // and the next run reports both. d is a safety net.
 func Again(d time.Duration) Outcome { return Outcome{state: again, after: d} }
+
+// Yield is Again, with its turn only after the objects that have changed: the rest is not urgent.
+func Yield(d time.Duration) Outcome { return Outcome{state: again, after: d, yields: true} }
 
 // BlockFor is Block for what no watch reports: the engine looks again after d.
 func BlockFor(d time.Duration, reason, message string) Outcome {

@@ -191,6 +191,8 @@ func resultOf(ctx context.Context, c clock.PassiveClock, out Outcome, err error)
 		return ctrl.Result{RequeueAfter: jitter(conflictRetry)}, nil
 	case err != nil:
 		return ctrl.Result{}, err
+	case out.yields:
+		return ctrl.Result{RequeueAfter: out.delay(c), Priority: new(-1)}, nil
 	default:
 		return ctrl.Result{RequeueAfter: out.delay(c)}, nil
 	}

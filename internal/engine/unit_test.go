@@ -116,6 +116,9 @@ func TestResult(t *testing.T) {
 			t.Errorf("%s: %+v asks for more than a delay", name, got)
 		}
 	}
+	if got, err := resultOf(t.Context(), clock.RealClock{}, Yield(time.Second), nil); err != nil || got.RequeueAfter == 0 || got.Priority == nil || *got.Priority >= 0 {
+		t.Errorf("what is not urgent is requeued as %+v, %v", got, err)
+	}
 }
 
 func TestThen(t *testing.T) {

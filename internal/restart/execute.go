@@ -54,6 +54,8 @@ const (
 	// askBudgetFirst is when an eviction is tried again that a PodDisruptionBudget did not allow, the first time;
 	// askBudgetLast is the longest time between two attempts.
 	askBudgetFirst, askBudgetLast = 5 * time.Second, time.Minute
+	// takeIn is when the rest of a restart is done that has marked its workloads: by then the cache shows the marks.
+	takeIn = 250 * time.Millisecond
 	// lookAgain is when workloads and pods that others wait for are looked at again without any event.
 	lookAgain = 10 * time.Second
 	// lookBack is when workloads are looked at once more that have been restarted: late enough to be in no other
@@ -90,8 +92,9 @@ func (r *Restarter) execute(ctx context.Context, req Request, now time.Time) (en
 	if err := x.survey(ctx); err != nil {
 		return engine.Outcome{}, err
 	}
+	begun := x.status.Pending.Started
 	switch {
-	case x.status.Pending.Started:
+	case begun:
 	case req.Policy.DryRun:
 		return x.reportOnly(now), nil
 	case !x.hasTargets():
@@ -103,8 +106,18 @@ func (r *Restarter) execute(ctx context.Context, req Request, now time.Time) (en
 			return engine.Done().Saying("a restart begins").Repeat(), nil
 		}
 	}
+	return x.goOn(ctx, begun, now)
+}
+
+// goOn marks the workloads whose turn it is, and removes pods once all are marked. What is not urgent yields if it is recorded
+// that the restart has begun.
+func (x *execution) goOn(ctx context.Context, begun bool, now time.Time) (engine.Outcome, error) {
+	x.memory.resume(x.req)
 	t := x.roll(ctx)
 	switch {
+	case begun && t.done() && len(t.now) > 0 && len(x.errs) == 0:
+		x.memory.yield(x.req)
+		return engine.Yield(takeIn), nil
 	case t.done():
 		return x.removePods(ctx, now)
 	case len(x.errs) > 0:
@@ -358,35 +371,4 @@ func (x *execution) finish(out removal, now time.Time) (engine.Outcome, error) {
 		return engine.DoneUntil(askBudgetFirst).Saying(out.awaits()), nil
 	}
 	return x.end(common.OutcomeRestarted, x.summary()), nil
-}
-
-// summary says what the restart reached.
-func (x *execution) summary() string {
-	alone, onDelete := 0, x.onDelete()
-	for i := range x.pods {
-		if _, left := restartable(x.req.Policy.Strategy, &x.pods[i], onDelete); left {
-			alone++
-		}
-	}
-	text := count(x.reachedNow(), "workload")
-	if x.rolledAlready > 0 {
-		text += fmt.Sprintf("; %d had rolled since the change", x.rolledAlready)
-	}
-	if n := x.status.Pending.PodCount; n > 0 {
-		text += ", " + count(int(n), "pod")
-	}
-	if alone > 0 {
-		text += "; " + count(alone, "pod") + " without a controller left alone"
-	}
-	if len(x.refused) > 0 {
-		text += "; refused: " + join(x.refused)
-	}
-	return text
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

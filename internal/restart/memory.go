@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
 )
 
 // memory is what need not survive the operator. What is forgotten is a restart more at worst.
@@ -18,10 +20,44 @@ type memory struct {
 	confirmed *Cache[types.UID, int64]
 	// hanging are the numbers of the last restarts whose rollouts had not ended when they were last looked at.
 	hanging *Cache[types.UID, int64]
+	// reached are the workloads that pending restarts have marked and whose rest has yielded, by the object's UID.
+	reached *Cache[types.UID, reachedWorkloads]
 }
 
 func newMemory() memory {
-	return memory{NewCache[attendedSource, struct{}](Remembered), NewCache[types.UID, int64](Remembered), NewCache[types.UID, int64](Remembered)}
+	return memory{
+		attended:  NewCache[attendedSource, struct{}](Remembered),
+		confirmed: NewCache[types.UID, int64](Remembered),
+		hanging:   NewCache[types.UID, int64](Remembered),
+		reached:   NewCache[types.UID, reachedWorkloads](Remembered),
+	}
+}
+
+type reachedWorkloads struct {
+	mark string
+	all  []common.RestartedWorkload
+}
+
+// yield remembers which workloads the pending restart has reached, until the rest of it is done.
+func (m memory) yield(req Request) {
+	s := req.Status
+	m.reached.Add(req.Object.GetNamespace(), req.Object.GetUID(), reachedWorkloads{s.Pending.Mark, slices.Clone(s.Workloads)})
+}
+
+// resume notes the workloads that the pending restart had reached when it yielded: a mark that was taken off since is not
+// set again.
+func (m memory) resume(req Request) {
+	namespace, uid := req.Object.GetNamespace(), req.Object.GetUID()
+	last, known := m.reached.Get(namespace, uid)
+	if !known {
+		return
+	}
+	req.Told(func() { m.reached.Remove(namespace, uid) })
+	for _, w := range last.all {
+		if last.mark == req.Status.Pending.Mark && w.Number == req.Status.Pending.Number {
+			reach(req.Status, w)
+		}
+	}
 }
 
 type attendedSource struct {

@@ -118,3 +118,34 @@ func (q Request) missing() engine.Outcome {
 	return engine.BlockFor(lookAgain, ReasonTargetMissing, fmt.Sprintf(
 		"%s/%s does not exist in this namespace, so that nothing is restarted; create it, or correct the target", q.Target.Kind, q.Target.Name))
 }
+
+// summary says what the restart reached.
+func (x *execution) summary() string {
+	alone, onDelete := 0, x.onDelete()
+	for i := range x.pods {
+		if _, left := restartable(x.req.Policy.Strategy, &x.pods[i], onDelete); left {
+			alone++
+		}
+	}
+	text := count(x.reachedNow(), "workload")
+	if x.rolledAlready > 0 {
+		text += fmt.Sprintf("; %d had rolled since the change", x.rolledAlready)
+	}
+	if n := x.status.Pending.PodCount; n > 0 {
+		text += ", " + count(int(n), "pod")
+	}
+	if alone > 0 {
+		text += "; " + count(alone, "pod") + " without a controller left alone"
+	}
+	if len(x.refused) > 0 {
+		text += "; refused: " + join(x.refused)
+	}
+	return text
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

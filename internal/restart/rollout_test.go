@@ -43,6 +43,58 @@ func TestWaitForRollouts(t *testing.T) {
 	}
 }
 
+// What follows the marks of a restart that has begun is not urgent: pods that have to be found, and the record of its end. It is
+// done once the cache shows the marks. A restart whose beginning is not recorded ends in the same run.
+func TestTheEndOfARestartYields(t *testing.T) {
+	for _, begun := range []bool{true, false} {
+		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "d", UID: "d", Generation: 1}}
+		app := labels.Set{"app": "x"}
+		d.Spec.Selector, d.Spec.Template.Labels = &metav1.LabelSelector{MatchLabels: app}, app
+		s := &common.RestartStatus{Number: 1, Pending: &common.PendingRestart{
+			Number: 1, Mark: "1.m", Started: begun, Sources: []string{"ConfigMap/c"}, Templates: []common.WorkloadTemplate{{UID: "d", Generation: 1}},
+		}}
+		req := Request{
+			Object: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "w", UID: "w"}}, Selector: labels.SelectorFromSet(app), Status: s, kind: "k", Told: func(tell func()) { tell() },
+		}
+		sent := &writes{}
+		cache, pods := oneDeployment{Client: sent, d: d}, &lists{}
+		r := &Restarter{memory: newMemory(), Options: Options{
+			Client: cache, Live: pods, Peers: &Peers{}, Event: func(client.Object, string, string, string) {},
+		}}
+		run := func() engine.Outcome {
+			out, err := r.execute(t.Context(), req, after(0))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return out
+		}
+		if out := run(); sent.patch == nil || out.GoesOn() == begun || (pods.n > 0) == begun || (s.Pending != nil) != begun {
+			t.Errorf("begun: %v: %+v, %d lists of pods, pending %v, sent %s", begun, out, pods.n, s.Pending, sent.patch)
+		}
+		if !begun {
+			continue
+		}
+		s.Workloads, sent.patch, d.Generation = nil, nil, 2 // nothing was recorded, and the mark was taken off
+		if out := run(); sent.patch != nil || !out.GoesOn() || pods.n != 1 || s.Pending != nil || len(s.Workloads) != 1 {
+			t.Errorf("marked: %+v, %d lists of pods, %+v, sent %s", out, pods.n, s, sent.patch)
+		}
+		if _, kept := r.memory.reached.Get("", "w"); kept {
+			t.Error("what was reached is kept for ever")
+		}
+	}
+}
+
+// lists counts lists.
+type lists struct {
+	client.Reader
+	n int
+}
+
+func (l *lists) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	l.n++
+	return nil
+}
+
 // oneDeployment is a cache with one Deployment.
 type oneDeployment struct {
 	client.Client

@@ -47,46 +47,68 @@ func listen(answer http.HandlerFunc) error {
 	return server.ListenAndServe()
 }
 
-// load sends 200 requests a second to url, each on a connection of its own, and serves what became of them.
+// rate is how many requests a second load sends.
+const rate = 200
+
+// counts is what became of the requests.
+type counts struct {
+	Seconds                 float64 // since the start
+	Sent, Answers, Failures int
+	First                   string        // failure
+	Latest, Slowest         time.Duration // sent so long after it was due, and answered
+}
+
+// load sends 200 requests a second to url, each on a connection of its own, and serves what became of them. A request is sent when
+// it is due, whatever became of those before; when the machine was busy, those that are overdue are sent at once.
 func load(url string) error {
 	var mu sync.Mutex
-	var counts struct {
-		Answers, Failures int
-		First             string
-	}
+	var c counts
 	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-	once := func() error {
-		response, err := client.Get(url)
-		if err != nil {
-			return err
+	start := time.Now()
+	once := func(due time.Time) {
+		late := time.Since(due)
+		err := ask(client, url)
+		mu.Lock()
+		defer mu.Unlock()
+		c.Latest, c.Slowest = max(c.Latest, late), max(c.Slowest, time.Since(due))
+		if err == nil {
+			c.Answers++
+			return
 		}
-		defer func() { _ = response.Body.Close() }()
-		if body, err := io.ReadAll(response.Body); err != nil || string(body) != "hello\n" {
-			return fmt.Errorf("%s %q: %w", response.Status, body, err)
+		if c.Failures++; c.Failures == 1 {
+			c.First = time.Now().UTC().Format(time.RFC3339Nano) + ": " + err.Error()
 		}
-		return nil
 	}
 	go func() {
-		for range time.Tick(5 * time.Millisecond) {
-			go func() {
-				err := once()
-				mu.Lock()
-				defer mu.Unlock()
-				if err == nil {
-					counts.Answers++
-					return
-				}
-				if counts.Failures++; counts.Failures == 1 {
-					counts.First = time.Now().UTC().Format(time.RFC3339Nano) + ": " + err.Error()
-				}
-			}()
+		for n := 0; ; n++ {
+			due := start.Add(time.Duration(n) * time.Second / rate)
+			time.Sleep(time.Until(due))
+			mu.Lock()
+			c.Sent++
+			mu.Unlock()
+			go once(due)
 		}
 	}()
 	return listen(func(w http.ResponseWriter, _ *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
-		_ = json.NewEncoder(w).Encode(counts)
+		c.Seconds = time.Since(start).Seconds()
+		_ = json.NewEncoder(w).Encode(c)
 	})
+}
+
+// ask expects the answer of serve.
+func ask(client http.Client, url string) error {
+	response, err := client.Get(url)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	if err == nil && string(body) != "hello\n" {
+		err = fmt.Errorf("%s %q", response.Status, body)
+	}
+	return err
 }
 
 // get prints what url answers. It asks again for half a minute: names and addresses take a moment to be known.
