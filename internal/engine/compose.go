@@ -97,8 +97,8 @@ func (c Child) OrReplace() Child {
 	return c
 }
 
-// IfUnchanged applies a child to the very version that the cache shows, else not at all: what is wanted was derived from it,
-// for instance because others may take fields of it.
+// IfUnchanged applies a child to the very version that the run has read first, else not at all, and the run is repeated: what is
+// wanted was derived from it, for instance because others may take fields of it.
 func (c Child) IfUnchanged() Child {
 	c.exact = true
 	return c
@@ -254,9 +254,17 @@ func (s Scope[T]) apply(ctx context.Context, c Child) (Outcome, error) {
 	}
 	version := ""
 	if c.exact {
-		version = live.GetResourceVersion()
+		version = s.firstVersion(what, live)
 	}
 	return s.sendOver(ctx, c, live, what, version)
+}
+
+// firstVersion is the version of an object that the run has read first.
+func (s Scope[T]) firstVersion(what identity, live client.Object) string {
+	if l, ok := s.Client.(looking); ok {
+		return l.first[what]
+	}
+	return live.GetResourceVersion()
 }
 
 // create applies a child that is not in the cache. If it exists (the cache is late, or selects on a mark that

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -106,6 +107,30 @@ func binding(ns, role string, replace bool) func() engine.Child {
 	}
 }
 
+// heeding is a kind whose quota follows from what somebody else has set. Once it is interrupted, that happens between the look of a
+// run and its apply.
+type heeding struct{ interrupted atomic.Bool }
+
+func (k *heeding) Steps(s engine.Scope[*Widget]) []engine.Step {
+	return []engine.Step{{Condition: "Composed", Run: func(ctx context.Context) (engine.Outcome, error) {
+		pods := func() string {
+			q := &corev1.ResourceQuota{}
+			if err := s.Client.Get(ctx, client.ObjectKey{Namespace: s.Obj.Namespace, Name: "q"}, q); err != nil {
+				return "3"
+			}
+			return q.Spec.Hard.Pods().String()
+		}
+		looked := pods()
+		if k.interrupted.CompareAndSwap(true, false) {
+			defer GinkgoRecover()
+			Patch(live(&corev1.ResourceQuota{}, s.Obj.Namespace, "q"), `{"spec":{"hard":{"pods":"9"}}}`)
+			Eventually(pods).Should(Equal("9"))
+		}
+		child := quota(s.Obj.Namespace, "q", "pods", looked, "secrets", s.Obj.Spec.Value)().IfUnchanged()
+		return s.Compose(func() ([]engine.Child, error) { return []engine.Child{child}, nil })(ctx)
+	}}}
+}
+
 // selectMarked lets the cache hold only quotas that carry the operator's label.
 func selectMarked(o *ctrl.Options) {
 	o.Cache.ByObject = map[client.Object]cache.ByObject{&corev1.ResourceQuota{}: {
@@ -137,6 +162,19 @@ func hard(ns, name, res string) func() string {
 		return "none"
 	}
 }
+
+var _ = Describe("A child that follows from what others have set", func() {
+	It("is not applied over what they set after the run has looked", func() {
+		kind := &heeding{}
+		start(widgets(kind, engine.Config[*Widget]{Owns: owned}))
+		w := widget(func(w *Widget) { w.Spec.Value = "1" })
+		AwaitReady(w)
+		kind.interrupted.Store(true)
+		Change(w, func(w *Widget) { w.Spec.Value = "2" })
+		AwaitReady(w)
+		Expect(live(&corev1.ResourceQuota{}, w.Namespace, "q").Spec.Hard.Pods().String()).To(Equal("9"))
+	})
+})
 
 var _ = Describe("Compose", func() {
 	var (

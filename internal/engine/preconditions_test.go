@@ -5,10 +5,12 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -58,11 +60,19 @@ func TestDeletionsHavePreconditions(t *testing.T) {
 // applies records what is applied over a live object.
 type applies struct {
 	client.Client
-	live *corev1.ConfigMap
-	sent *sending
+	live    *corev1.ConfigMap
+	missing bool
+	fails   error
+	sent    *sending
 }
 
-func (a *applies) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+func (a *applies) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	if a.missing {
+		return apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, key.Name)
+	}
+	if a.fails != nil {
+		return a.fails
+	}
 	a.live.DeepCopyInto(o.(*corev1.ConfigMap))
 	return nil
 }
@@ -82,17 +92,35 @@ func TestWhatIsDerivedFromAVersionIsAppliedToThatVersion(t *testing.T) {
 	live := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "child", UID: "uid-1", ResourceVersion: "7", OwnerReferences: []metav1.OwnerReference{
 		{APIVersion: "example.com/v1", Kind: "Thing", UID: "owner", Controller: new(true)},
 	}}}
-	for want, exact := range map[string]bool{"7": true, "": false} {
-		a := &applies{live: live}
+	key := client.ObjectKeyFromObject(live)
+	for reason, tc := range map[string]struct {
+		looked func(*applies) // what the run has read before
+		exact  bool
+		want   string
+	}{
+		"any version":                     {func(*applies) {}, false, ""},
+		"the one that is there":           {func(*applies) {}, true, "7"},
+		"the one that was looked at":      {func(a *applies) { a.live.ResourceVersion = "6" }, true, "6"},
+		"none, for there was none":        {func(a *applies) { a.missing = true }, true, neverVersion},
+		"any, whatever was looked at":     {func(a *applies) { a.live.ResourceVersion = "6" }, false, ""},
+		"the one that is there, no error": {func(a *applies) { a.fails = errors.New("no answer") }, true, "7"},
+	} {
+		a := &applies{live: live.DeepCopy()}
+		tc.looked(a)
+		s := Scope[*thing]{Client: look(a), Obj: owner, Clock: clock.RealClock{}, runner: r}
+		if a.missing || a.fails != nil || a.live.ResourceVersion != "7" {
+			_ = s.Client.Get(t.Context(), key, &corev1.ConfigMap{})
+		}
+		a.live, a.missing, a.fails = live, false, nil
 		child := NewChild[corev1.ConfigMap](corev1ac.ConfigMap("child", "ns").WithData(map[string]string{"a": "b"}), corev1ac.ExtractConfigMap)
-		if exact {
+		if tc.exact {
 			child = child.IfUnchanged()
 		}
-		if _, err := (Scope[*thing]{Client: a, Obj: owner, Clock: clock.RealClock{}, runner: r}).apply(t.Context(), child); err != nil {
+		if _, err := s.apply(t.Context(), child); err != nil {
 			t.Fatal(err)
 		}
-		if a.sent == nil || a.sent.uid != "uid-1" || a.sent.version != want {
-			t.Errorf("exact %v: applied with %+v, want the version %q", exact, a.sent, want)
+		if a.sent == nil || a.sent.uid != "uid-1" || a.sent.version != tc.want {
+			t.Errorf("%s: applied with %+v, want the version %q", reason, a.sent, tc.want)
 		}
 	}
 }

@@ -56,7 +56,10 @@ func (r *runner[T]) Reconcile(ctx context.Context, obj T) (ctrl.Result, error) {
 	if err != nil {
 		return resultOf(ctx, r.Clock, Outcome{}, client.IgnoreNotFound(err))
 	}
-	s := Scope[T]{Client: r.client, Live: r.live, Obj: obj, Clock: r.Clock, Log: ctrl.LoggerFrom(ctx), runner: r, told: new([]func()), wrong: new(bool)}
+	s := Scope[T]{
+		Client: look(r.client), Live: r.live, Obj: obj, Clock: r.Clock, Log: ctrl.LoggerFrom(ctx),
+		runner: r, told: new([]func()), wrong: new(bool),
+	}
 	act := r.proceed
 	switch {
 	case obj.GetAnnotations()[names.AnnotationPaused] == "true":

@@ -172,6 +172,30 @@ var _ = Describe("References", func() {
 		Eventually(Ready(w)).Should(Equal("False Missing"))
 	})
 
+	It("requeue nothing when what they refer to changes in another way", func() {
+		all, kind := levers("Resolved")
+		start(widgets(kind, engine.Config[*Widget]{References: []engine.Reference[*Widget]{{
+			To:      &Gadget{},
+			Keys:    func(w *Widget) []client.ObjectKey { return []client.ObjectKey{{Name: w.Spec.Gadget}} },
+			Changed: func(before, now client.Object) bool { return before.(*Gadget).Spec.Value != now.(*Gadget).Spec.Value },
+		}}}))
+		w := widget(func(w *Widget) { w.Spec.Gadget = "g-" + w.Namespace })
+		g := made(&Gadget{ObjectMeta: metav1.ObjectMeta{Name: w.Spec.Gadget}})
+		AwaitReady(w)
+		runs := all[0].Runs
+		var settled int
+		Eventually(func(g Gomega) {
+			settled = runs()
+			g.Consistently(runs).Should(Equal(settled))
+		}).Should(Succeed())
+		Annotate(g, "a", "b")
+		Consistently(runs).Should(Equal(settled))
+		Patch(g, `{"spec":{"value":"v"}}`)
+		Eventually(runs).Should(Equal(settled + 1))
+		Remove(g)
+		Eventually(runs).Should(Equal(settled + 2))
+	})
+
 	It("to ConfigMaps are watched without their contents", func() {
 		kind := looking(func(ctx context.Context, s engine.Scope[*Widget]) error {
 			return s.Live.Get(ctx, client.ObjectKey{Namespace: s.Obj.Namespace, Name: s.Obj.Spec.ConfigMap}, &corev1.ConfigMap{})

@@ -38,6 +38,21 @@ type Reference[T Object] struct {
 	Keys func(T) []client.ObjectKey
 	// As are the names under which an object of the type is referred to, when these are not its own.
 	As func(client.Object) []client.ObjectKey
+	// Changed reports whether an update of an object of the type concerns what refers to it. Without it, every update does.
+	Changed func(before, now client.Object) bool
+}
+
+// options are how the engine watches what is referred to.
+func (ref Reference[T]) options() (opts []builder.WatchesOption) {
+	switch ref.To.(type) {
+	case *corev1.Secret, *corev1.ConfigMap:
+		opts = append(opts, builder.OnlyMetadata)
+	}
+	if ref.Changed != nil {
+		concerns := func(e event.UpdateEvent) bool { return ref.Changed(e.ObjectOld, e.ObjectNew) }
+		opts = append(opts, builder.WithPredicates(predicate.Funcs{UpdateFunc: concerns}))
+	}
+	return opts
 }
 
 // index adds the indexes that watches and pruning need: children by owner, and objects by what they refer to.
@@ -127,12 +142,7 @@ func (r *runner[T]) watches(mgr ctrl.Manager, prototype T) (*builder.Builder, er
 		if err != nil {
 			return nil, err
 		}
-		var opts []builder.WatchesOption
-		switch ref.To.(type) {
-		case *corev1.Secret, *corev1.ConfigMap:
-			opts = append(opts, builder.OnlyMetadata)
-		}
-		b = b.Watches(ref.To, handler.EnqueueRequestsFromMapFunc(byReference), opts...)
+		b = b.Watches(ref.To, handler.EnqueueRequestsFromMapFunc(byReference), ref.options()...)
 	}
 	return r.watchMore(mgr, prototype, b)
 }

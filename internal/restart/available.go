@@ -6,6 +6,7 @@ package restart
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -16,48 +17,62 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/acme/platform-operator/internal/tenancy"
 	"github.com/acme/platform-operator/internal/workload"
 )
 
-// pods lists, from the API server, the pods that a request selects and that still run. Nothing is kept of them: a cache
-// of all pods would be large and never quiet. Nothing but their metadata is read, unless a limit needs to know since when
-// each is ready.
+// pods lists, from the API server, the pods that a request selects and that still run and, with a limit, since when each of them
+// is ready. Nothing is kept of them beyond the run: a cache of all pods would be large and never quiet. They are read a few at a time, and
+// without a limit their metadata only, because tenants may make them many and large.
 func (r *Restarter) pods(
 	ctx context.Context, req Request, selector labels.Selector,
-) ([]metav1.PartialObjectMetadata, map[types.UID]metav1.Time, error) {
-	var list client.ObjectList = &corev1.PodList{}
-	if req.Policy.MaxConcurrent == 0 {
-		list = &metav1.PartialObjectMetadataList{}
-		list.GetObjectKind().SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
+) (all []metav1.PartialObjectMetadata, ready map[types.UID]metav1.Time, err error) {
+	selected := []client.ListOption{
+		client.MatchingLabelsSelector{Selector: selector},
+		client.MatchingFieldsSelector{Selector: fields.ParseSelectorOrDie("status.phase!=Succeeded,status.phase!=Failed")},
 	}
-	err := r.Live.List(ctx, list, client.InNamespace(req.Object.GetNamespace()), client.MatchingLabelsSelector{Selector: selector},
-		client.MatchingFieldsSelector{Selector: fields.ParseSelectorOrDie("status.phase!=Succeeded,status.phase!=Failed")})
+	if req.Policy.MaxConcurrent == 0 {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
+		_, err = tenancy.Each(ctx, r.Live, req.Object.GetNamespace(), list, math.MaxInt, func(p *metav1.PartialObjectMetadata) {
+			all = append(all, essence(p.ObjectMeta))
+		}, selected...)
+	} else {
+		ready = map[types.UID]metav1.Time{}
+		_, err = tenancy.Each(ctx, r.Live, req.Object.GetNamespace(), &corev1.PodList{}, math.MaxInt, func(p *corev1.Pod) {
+			all = append(all, essence(p.ObjectMeta))
+			if since, is := readySince(p); is {
+				ready[p.UID] = since
+			}
+		}, selected...)
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("listing pods: %w", err)
-	}
-	all, ready := metadataOf(list)
-	for i := range all {
-		all[i].SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
 	}
 	return all, ready, nil
 }
 
-// metadataOf is the metadata of pods and, if that was read, since when each of them is ready.
-func metadataOf(list client.ObjectList) ([]metav1.PartialObjectMetadata, map[types.UID]metav1.Time) {
-	if l, ok := list.(*metav1.PartialObjectMetadataList); ok {
-		return l.Items, nil
+// essence is what a restart needs of a pod.
+func essence(m metav1.ObjectMeta) metav1.PartialObjectMetadata {
+	p := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion,
+		Labels: m.Labels, OwnerReferences: m.OwnerReferences, DeletionTimestamp: m.DeletionTimestamp,
+	}}
+	if mirrors, is := m.Annotations[corev1.MirrorPodAnnotationKey]; is {
+		p.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: mirrors}
 	}
-	pods := list.(*corev1.PodList).Items
-	all, ready := make([]metav1.PartialObjectMetadata, 0, len(pods)), map[types.UID]metav1.Time{}
-	for _, pod := range pods {
-		all = append(all, metav1.PartialObjectMetadata{ObjectMeta: pod.ObjectMeta})
-		for _, c := range pod.Status.Conditions {
-			if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
-				ready[pod.UID] = c.LastTransitionTime
-			}
+	p.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
+	return p
+}
+
+// readySince is since when a pod is ready, if it is.
+func readySince(p *corev1.Pod) (metav1.Time, bool) {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+			return c.LastTransitionTime, true
 		}
 	}
-	return all, ready
+	return metav1.Time{}, false
 }
 
 // lack is how many pods are not available that should be, beside those that the restart has removed and that still are

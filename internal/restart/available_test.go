@@ -7,10 +7,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -224,4 +226,53 @@ func (evicts) Delete(context.Context, client.Object, ...client.DeleteOption) err
 func of(o client.Object) workload.Workload {
 	w, _ := workload.Of(o)
 	return w
+}
+
+// pages is an API server with many pods. It fails the test when too many are asked for in one answer.
+type pages struct {
+	client.Reader
+	t    *testing.T
+	pods []corev1.Pod
+}
+
+func (p pages) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	asked := client.ListOptions{}
+	asked.ApplyOptions(opts)
+	if asked.Limit < 1 || asked.Limit > 20 || asked.Namespace != "ns" {
+		p.t.Errorf("%d pods of %q in one answer", asked.Limit, asked.Namespace)
+	}
+	from, _ := strconv.Atoi(asked.Continue)
+	to := min(from+int(asked.Limit), len(p.pods))
+	if to < len(p.pods) {
+		list.SetContinue(strconv.Itoa(to))
+	}
+	return (&cluster{pods: p.pods[from:to]}).List(ctx, list)
+}
+
+func TestPodsAreReadAFewAtATimeAndLittleIsKept(t *testing.T) {
+	all := make([]corev1.Pod, 0, 45)
+	for i := range cap(all) {
+		pod := aPod(fmt.Sprint("p", i), "ReplicaSet", "w", time.Duration(i%2-1)*time.Second)
+		pod.Annotations = map[string]string{"large": strings.Repeat("x", 100<<10), corev1.MirrorPodAnnotationKey: "m"}
+		pod.ManagedFields, pod.Namespace = []metav1.ManagedFieldsEntry{{Manager: "x"}}, "ns"
+		all = append(all, pod)
+	}
+	r := &Restarter{Options: Options{Live: pages{t: t, pods: all}}}
+	for limit, ready := range map[int32]int{0: 0, 1: 22} {
+		got, since, err := r.pods(t.Context(), Request{
+			Object: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns"}}, Policy: common.RestartPolicy{MaxConcurrent: limit},
+		}, labels.Everything())
+		if err != nil || len(got) != len(all) || len(since) != ready {
+			t.Fatalf("limit %d: %d pods, %d ready, %v", limit, len(got), len(since), err)
+		}
+		for i, p := range got {
+			want := metav1.ObjectMeta{
+				Namespace: "ns", Name: all[i].Name, UID: all[i].UID, Labels: all[i].Labels, OwnerReferences: all[i].OwnerReferences,
+				Annotations: map[string]string{corev1.MirrorPodAnnotationKey: "m"},
+			}
+			if diff := cmp.Diff(want, p.ObjectMeta); diff != "" || p.Kind != "Pod" || p.APIVersion != "v1" {
+				t.Fatalf("limit %d, %s: -want +got:\n%s", limit, p.Name, diff)
+			}
+		}
+	}
 }

@@ -26,6 +26,9 @@ const (
 	// AnnotationHostnames lists, on a Namespace, the host names that its tier allows, for the guardrail policy. Without it, any
 	// is allowed.
 	AnnotationHostnames = "tenancy.acme.com/hostnames"
+	// AnnotationIngressAnnotations lists, on a Namespace, the annotations that its tier allows to Ingresses, for the guardrail
+	// policy. Without it, any that takes no host names is allowed.
+	AnnotationIngressAnnotations = "tenancy.acme.com/ingress-annotations"
 	// AnnotationSkipBilling with the value "true" on an AcmeNamespace allows its deletion without a report to
 	// billing.
 	AnnotationSkipBilling = "tenancy.acme.com/skip-billing"

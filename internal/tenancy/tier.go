@@ -43,6 +43,8 @@ type Tier struct {
 	PriorityClasses []string
 	// Hostnames are patterns of the host names that WebApps may have; nil means any.
 	Hostnames []string
+	// IngressAnnotations are patterns of the annotations that Ingresses may have; nil means any that take no host names.
+	IngressAnnotations []string
 }
 
 // AllowsHostname reports whether WebApps of the tier may have a host name.
@@ -131,9 +133,8 @@ func (t Tier) With(o v1alpha1.DeploymentTierSpec) (Tier, error) {
 	if o.PriorityClasses != nil {
 		t.PriorityClasses = *o.PriorityClasses
 	}
-	if o.Hostnames != nil {
-		t.Hostnames = append([]string{}, *o.Hostnames...)
-	}
+	t.Hostnames = cloned(o.Hostnames, t.Hostnames)
+	t.IngressAnnotations = cloned(o.IngressAnnotations, t.IngressAnnotations)
 	if o.PodSecurity != "" {
 		t.PodSecurity = o.PodSecurity
 	}
@@ -147,6 +148,14 @@ func (t Tier) With(o v1alpha1.DeploymentTierSpec) (Tier, error) {
 		}
 	}
 	return t, t.check()
+}
+
+// cloned is a list that is given, which may be empty, else the one that there is.
+func cloned(given *[]string, otherwise []string) []string {
+	if given == nil {
+		return otherwise
+	}
+	return append([]string{}, *given...)
 }
 
 // check finds rules of a tier whose children the API server would reject, or that would let an administrator

@@ -143,6 +143,18 @@ func TestOverrideReplacesWhatItStates(t *testing.T) {
 			func(t *tenancy.Tier) { t.PriorityClasses = []string{} },
 		},
 		{
+			"the host names and annotations",
+			v1alpha1.DeploymentTierSpec{Hostnames: &[]string{"*.a.com"}, IngressAnnotations: &[]string{"cert-manager.io/*"}},
+			func(t *tenancy.Tier) {
+				t.Hostnames, t.IngressAnnotations = []string{"*.a.com"}, []string{"cert-manager.io/*"}
+			},
+		},
+		{
+			"no host name and no annotation",
+			v1alpha1.DeploymentTierSpec{Hostnames: new([]string), IngressAnnotations: new([]string)},
+			func(t *tenancy.Tier) { t.Hostnames, t.IngressAnnotations = []string{}, []string{} },
+		},
+		{
 			"the pod security level",
 			v1alpha1.DeploymentTierSpec{PodSecurity: v1alpha1.PodSecurityPrivileged},
 			func(t *tenancy.Tier) { t.PodSecurity = "privileged" },

@@ -30,6 +30,7 @@ import (
 // from what there is of the victim once it has settled, so that kinds and children to come are covered.
 func describeNeighbours(k *kind) {
 	Describe("G13: is not reached by", Label("G13"), func() {
+		describeRivals(k)
 		for _, protected := range []bool{true, false} {
 			policy := "without the admission policy"
 			if protected {

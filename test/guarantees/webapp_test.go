@@ -6,6 +6,7 @@ package guarantees
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -147,6 +148,52 @@ func (webApps) Happenings() []Happening {
 			return fmt.Errorf("revision %d serves", a.Status.ServingRevision)
 		},
 	}}
+}
+
+// Rivals implements contested: what one tenant tries to have of another's host name.
+func (webApps) Rivals(victim engine.Object, place string) (all []Rival) {
+	had := webApp(victim)
+	const taken = "False HostnameTaken"
+	rival := func(name, ready string, change func(*v1alpha1.WebApp)) {
+		a := webAppNamed(place)
+		a.Name, a.Spec.WebAppImage, a.Spec.DeploymentTier = name, had.Spec.WebAppImage, had.Spec.DeploymentTier
+		a.Spec.WebAppHostname, a.Spec.Ingress = place+"-"+name+".acme.com", &v1alpha1.Ingress{WaitForAddress: new(false)}
+		change(a)
+		all = append(all, Rival{Name: name, Object: a, Ready: ready, Refused: ready == ""})
+	}
+	annotated := func(key string) func(*v1alpha1.WebApp) {
+		return func(a *v1alpha1.WebApp) {
+			a.Spec.Ingress.Annotations = map[string]v1alpha1.AnnotationValue{key: v1alpha1.AnnotationValue(had.Spec.WebAppHostname)}
+		}
+	}
+	rival("same-host", taken, func(a *v1alpha1.WebApp) { a.Spec.WebAppHostname = had.Spec.WebAppHostname })
+	rival("same-record", taken, func(a *v1alpha1.WebApp) {
+		a.Spec.WebAppHostname, a.Status.Claims, a.Status.URL = had.Spec.WebAppHostname, had.Status.Claims, had.Status.URL
+		a.CreationTimestamp = metav1.Unix(0, 0)
+	})
+	rival("external-name", taken, func(a *v1alpha1.WebApp) { a.Spec.Publish = &v1alpha1.Publish{ExternalName: &had.Spec.WebAppHostname} })
+	rival("another-path", "True Ready", func(a *v1alpha1.WebApp) {
+		a.Spec.WebAppHostname, a.Spec.Ingress.Path = had.Spec.WebAppHostname, "/rival/"
+	})
+	rival(had.Name, "True Ready", func(*v1alpha1.WebApp) {})
+	rival("its-secret", "False WaitingForDatabase", func(a *v1alpha1.WebApp) {
+		a.Spec.DatabaseSecretRef = had.Spec.DatabaseSecretRef
+	})
+	rival("upper-case", "", func(a *v1alpha1.WebApp) { a.Spec.WebAppHostname = strings.ToUpper(had.Spec.WebAppHostname) })
+	rival("wildcard", "", func(a *v1alpha1.WebApp) { a.Spec.WebAppHostname = "*.acme.com" })
+	rival("double-slash", "", func(a *v1alpha1.WebApp) { a.Spec.WebAppHostname, a.Spec.Ingress.Path = had.Spec.WebAppHostname, "//" })
+	rival("dots", "", func(a *v1alpha1.WebApp) {
+		a.Spec.WebAppHostname, a.Spec.Ingress.Path = had.Spec.WebAppHostname, "/a/.."
+	})
+	for name, key := range map[string]string{
+		"alias": "nginx.ingress.kubernetes.io/server-alias", "snippet": "nginx.ingress.kubernetes.io/server-snippet",
+		"kong": "konghq.com/host-aliases", "gateway": "appgw.ingress.kubernetes.io/hostname-extension",
+		"certificate": "cert-manager.io/common-name", "dns": "external-dns.kubernetes.io/hostname",
+		"ours": "platform.acme.com/owner", "rule": "traefik.ingress.kubernetes.io/router.pathmatcher",
+	} {
+		rival(name, "", annotated(key))
+	}
+	return all
 }
 
 // Invalidate implements Fixture.

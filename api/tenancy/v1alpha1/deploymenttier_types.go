@@ -115,6 +115,17 @@ type DeploymentTierSpec struct {
 	// +kubebuilder:validation:items:MaxLength=253
 	// +kubebuilder:validation:items:Pattern=`^([*][.])?[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?([.][a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$`
 	Hostnames *[]string `json:"hostnames,omitempty"`
+	// ingressAnnotations are the annotations that Ingresses of a namespace may have, those of its WebApps among them:
+	// a key such as nginx.ingress.kubernetes.io/proxy-body-size, or a prefix with /* for all keys that begin with
+	// it, such as cert-manager.io/*. An empty list allows none. Left out, any is allowed but those that take further
+	// host names, which this list cannot allow either.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=317
+	// +kubebuilder:validation:items:Pattern=`^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?([.][a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*/([*]|[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)|[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)$`
+	IngressAnnotations *[]string `json:"ingressAnnotations,omitempty"`
 	// adminRules are what the administrator of a namespace may do. They replace the built-in rules as a whole.
 	// Rules that would let the administrator undo the guardrails are rejected: wildcards, the verbs bind,
 	// escalate and impersonate, and any write on namespaces, resourcequotas, limitranges and networkpolicies.

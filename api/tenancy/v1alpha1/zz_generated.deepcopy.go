@@ -304,6 +304,15 @@ func (in *DeploymentTierSpec) DeepCopyInto(out *DeploymentTierSpec) {
 			copy(*out, *in)
 		}
 	}
+	if in.IngressAnnotations != nil {
+		in, out := &in.IngressAnnotations, &out.IngressAnnotations
+		*out = new([]string)
+		if **in != nil {
+			in, out := *in, *out
+			*out = make([]string, len(*in))
+			copy(*out, *in)
+		}
+	}
 	if in.AdminRules != nil {
 		in, out := &in.AdminRules, &out.AdminRules
 		*out = make([]AdminRule, len(*in))

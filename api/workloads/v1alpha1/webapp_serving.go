@@ -107,7 +107,6 @@ type Probe struct {
 }
 
 // Ingress is how the application is reached from outside.
-// +kubebuilder:validation:XValidation:rule="!has(self.annotations) || self.annotations.all(k, !k.matches('/(server-alias(-regex)?|[-a-z]*snippets?)$'))",message="must have neither aliases of the host name nor snippets of the ingress controller's configuration: they take host names that may belong to others; make a WebApp for each host name",fieldPath=".annotations"
 type Ingress struct {
 	// className is the IngressClass, and thus the ingress controller. Default: the cluster's default class.
 	// +optional
@@ -122,13 +121,14 @@ type Ingress struct {
 	// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self).hasValue()",message="must be the name of a Secret"
 	TLSSecretName *string `json:"tlsSecretName,omitempty"`
 
-	// annotations are put on the Ingress, for the ingress controller, cert-manager or external-dns. The host name for
-	// external-dns is publish.externalName.
+	// annotations are put on the Ingress, for the ingress controller, cert-manager or external-dns. Those that take
+	// further host names are rejected; the host name for external-dns is publish.externalName. The tier of the namespace
+	// may allow fewer.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.qualifiedName().validate(k).hasValue())",message="every key must be an annotation key: an optional DNS prefix and '/', then at most 63 letters, digits, '-', '_' or '.'"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.matches('^([^/]*[.])?acme[.]com/') && k != 'kubernetes.io/ingress.class')",message="keys of *acme.com are reserved, and className replaces kubernetes.io/ingress.class"
-	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.matches('^external-dns[.](alpha[.])?kubernetes[.]io/hostname$'))",message="spec.publish.externalName replaces the host name for external-dns"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.matches('(?i)^([^/]*/)?(server-alias(-regex)?|redirect-from(-regex)?|from-to-www-redirect|host-aliases|hostname-extension|(internal-)?hostname|dnsnames|common-?name|alt-names|conditions[.].+|rule-type|router[.](pathmatcher|tls[.]domains[.].+)|config(-[-a-z]+)?|[-a-z0-9]*snippets?)$'))",message="must have no annotation that takes further host names, names of certificates, or configuration of the ingress controller: they may belong to others; make a WebApp for each host name, or use spec.publish.externalName"
 	Annotations map[string]AnnotationValue `json:"annotations,omitempty"`
 
 	// path is the beginning of the paths that lead to the application. Default "/": all.

@@ -87,6 +87,7 @@ func TestRefused(t *testing.T) {
 		external = "must be a DNS name such as www.acme.com"
 		key      = "must be a key of a Secret"
 		never    = "a probe of another port can never pass"
+		further  = "must have no annotation that takes further host names"
 	)
 	for _, tc := range []struct{ reason, give, field, want string }{
 		{"an image with a space", "webAppImage: a b", "spec.webAppImage", image},
@@ -133,12 +134,15 @@ func TestRefused(t *testing.T) {
 		{"an encoded path", "ingress: {path: /a%2fb}", "spec.ingress.path", "must be a path such as / or /shop"},
 		{"an annotation of ours", "ingress: {annotations: {platform.acme.com/owner: x}}", "spec.ingress.annotations", "are reserved"},
 		{"an alias of the host name", "ingress: {annotations: {nginx.ingress.kubernetes.io/server-alias: b.com}}", "spec.ingress.annotations", "make a WebApp for each host name"},
-		{"another controller's", "ingress: {annotations: {haproxy-ingress.github.io/server-alias-regex: b}}", "spec.ingress.annotations", "neither aliases of the host name"},
-		{"a snippet of configuration", "ingress: {annotations: {nginx.ingress.kubernetes.io/server-snippet: x}}", "spec.ingress.annotations", "nor snippets"},
-		{"several of them", "ingress: {annotations: {nginx.org/location-snippets: x}}", "spec.ingress.annotations", "nor snippets"},
+		{"another controller's", "ingress: {annotations: {haproxy-ingress.github.io/server-alias-regex: b}}", "spec.ingress.annotations", further},
+		{"a snippet of configuration", "ingress: {annotations: {nginx.ingress.kubernetes.io/server-snippet: x}}", "spec.ingress.annotations", further},
+		{"several of them", "ingress: {annotations: {nginx.org/location-snippets: x}}", "spec.ingress.annotations", further},
+		{"Kong's aliases", "ingress: {annotations: {konghq.com/host-aliases: b.com}}", "spec.ingress.annotations", further},
+		{"another name for the certificate", "ingress: {annotations: {cert-manager.io/common-name: b.com}}", "spec.ingress.annotations", further},
+		{"another rule, in upper case", "ingress: {annotations: {traefik.ingress.kubernetes.io/router.PathMatcher: Path}}", "spec.ingress.annotations", further},
 		{"the old annotation of the class", "ingress: {annotations: {kubernetes.io/ingress.class: x}}", "spec.ingress.annotations", "className replaces"},
-		{"the host name for external-dns", "ingress: {annotations: {external-dns.alpha.kubernetes.io/hostname: x.acme.com}}", "spec.ingress.annotations", "publish.externalName replaces"},
-		{"its later name", "ingress: {annotations: {external-dns.kubernetes.io/hostname: x.acme.com}}", "spec.ingress.annotations", "publish.externalName replaces"},
+		{"the host name for external-dns", "ingress: {annotations: {external-dns.alpha.kubernetes.io/hostname: x.acme.com}}", "spec.ingress.annotations", "or use spec.publish.externalName"},
+		{"its later name", "ingress: {annotations: {external-dns.kubernetes.io/hostname: x.acme.com}}", "spec.ingress.annotations", "or use spec.publish.externalName"},
 		{"an external name with a wildcard", "publish: {externalName: '*.acme.com'}", "spec.publish.externalName", external},
 		{"an external name in upper case", "publish: {externalName: Www.acme.com}", "spec.publish.externalName", external},
 		{"an external name in another script", "publish: {externalName: bücher.example}", "spec.publish.externalName", external},

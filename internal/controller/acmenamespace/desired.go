@@ -45,8 +45,12 @@ func (r *run) desired() ([]engine.Child, error) {
 	if text := record(r.unreported); text != "" {
 		ns.WithAnnotations(map[string]string{tenancy.AnnotationUnreported: text})
 	}
-	if tier.Hostnames != nil {
-		ns.WithAnnotations(map[string]string{tenancy.AnnotationHostnames: strings.Join(tier.Hostnames, " ")})
+	for key, list := range map[string][]string{
+		tenancy.AnnotationHostnames: tier.Hostnames, tenancy.AnnotationIngressAnnotations: tier.IngressAnnotations,
+	} {
+		if list != nil {
+			ns.WithAnnotations(map[string]string{key: strings.Join(list, " ")})
+		}
 	}
 	children := []engine.Child{engine.NewChild(ns, corev1ac.ExtractNamespace).OrAdopt(r.grant.Adopts)}
 	// What removes rights comes before what grants them.

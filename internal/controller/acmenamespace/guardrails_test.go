@@ -5,14 +5,12 @@ package acmenamespace_test
 
 import (
 	"fmt"
-	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -221,112 +219,7 @@ var _ = Describe("The guardrail policy", Ordered, ContinueOnFailure, func() {
 		Eventually(func() error { return tenant.Create(ctx, service(ns, "taker", "1.1.1.1"), client.DryRunAll) }).Should(Succeed())
 	})
 
-	Context("of a tier with host names", Ordered, func() {
-		const refused = "every host of an Ingress in this namespace"
-		var hosted *v1alpha1.AcmeNamespace
-		ingress := func(in string, hosts ...string) *networkingv1.Ingress {
-			i := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: in, Name: "plain"}}
-			backend := networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: "web", Port: networkingv1.ServiceBackendPort{Number: 80}}}
-			for _, h := range hosts {
-				i.Spec.Rules = append(i.Spec.Rules, networkingv1.IngressRule{Host: h, IngressRuleValue: networkingv1.IngressRuleValue{
-					HTTP: &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{{
-						Path: "/", PathType: new(networkingv1.PathTypePrefix), Backend: backend,
-					}}},
-				}})
-			}
-			return i
-		}
-		const there = "app-hosted"
-		allowed := func(hosts ...string) {
-			GinkgoHelper()
-			Change(&v1alpha1.DeploymentTier{ObjectMeta: metav1.ObjectMeta{Name: "stg"}}, func(t *v1alpha1.DeploymentTier) { t.Spec.Hostnames = &hosts })
-			Eventually(func() map[string]string { return namespaceOf(hosted).Annotations }).
-				Should(HaveKeyWithValue("tenancy.acme.com/hostnames", strings.Join(hosts, " ")))
-		}
-		BeforeAll(func() {
-			tier := Create(&v1alpha1.DeploymentTier{ObjectMeta: metav1.ObjectMeta{Name: "stg"}})
-			DeferCleanup(func() { Remove(tier) })
-			hosted = created(team("hosted", func(s *v1alpha1.AcmeNamespaceSpec) { s.AdminUsername, s.DeploymentTier = "pol", "stg" }))
-			Eventually(func() error { return tenant.List(ctx, &networkingv1.IngressList{}, client.InNamespace(there)) }).Should(Succeed())
-			Expect(tenant.Create(ctx, ingress(there, "any.example.com"), client.DryRunAll)).To(Succeed(), "any is allowed while the tier does not say which")
-			allowed("*.apps.acme.com", "shop.acme.com")
-			Eventually(func() error { return tenant.Create(ctx, ingress(there, "any.example.com"), client.DryRunAll) }).Should(forbidden(refused))
-		})
-
-		DescribeTable("holds Ingresses to them", func(change func(*networkingv1.Ingress), works bool) {
-			i := ingress(there, "a.apps.acme.com")
-			change(i)
-			check := Succeed()
-			if !works {
-				check = forbidden(refused + ", also those of spec.tls")
-			}
-			Expect(tenant.Create(ctx, i.DeepCopy(), client.DryRunAll)).To(check)
-			Expect(gitOps.Create(ctx, i.DeepCopy(), client.DryRunAll)).To(Succeed(), "users who may change AcmeNamespaces may do this, too")
-			i.Namespace = "default"
-			Expect(gitOps.Create(ctx, i, client.DryRunAll)).To(Succeed(), "namespaces of no AcmeNamespace are left alone")
-		},
-			Entry("a name below the domain", func(*networkingv1.Ingress) {}, true),
-			Entry("one further below, and the name itself", func(i *networkingv1.Ingress) {
-				i.Spec.Rules = ingress("", "a.b.apps.acme.com", "shop.acme.com").Spec.Rules
-			}, true),
-			Entry("all names below the domain", func(i *networkingv1.Ingress) { i.Spec.Rules[0].Host = "*.apps.acme.com" }, true),
-			Entry("another name", func(i *networkingv1.Ingress) { i.Spec.Rules[0].Host = "acme.com" }, false),
-			Entry("the domain itself", func(i *networkingv1.Ingress) { i.Spec.Rules[0].Host = "apps.acme.com" }, false),
-			Entry("a name that ends alike", func(i *networkingv1.Ingress) { i.Spec.Rules[0].Host = "a.evilapps.acme.com" }, false),
-			Entry("a name below one that is allowed alone", func(i *networkingv1.Ingress) { i.Spec.Rules[0].Host = "a.shop.acme.com" }, false),
-			Entry("more names than are allowed", func(i *networkingv1.Ingress) { i.Spec.Rules[0].Host = "*.acme.com" }, false),
-			Entry("one of two", func(i *networkingv1.Ingress) { i.Spec.Rules = ingress("", "a.apps.acme.com", "b.com").Spec.Rules }, false),
-			Entry("every host", func(i *networkingv1.Ingress) { i.Spec.Rules[0].Host = "" }, false),
-			Entry("every host that nobody else has", func(i *networkingv1.Ingress) {
-				i.Spec.DefaultBackend = &i.Spec.Rules[0].HTTP.Paths[0].Backend
-			}, false),
-			Entry("a certificate of its own name", func(i *networkingv1.Ingress) {
-				i.Spec.TLS = []networkingv1.IngressTLS{{SecretName: "own"}, {Hosts: []string{"a.apps.acme.com"}, SecretName: "own"}}
-			}, true),
-			Entry("another's certificate", func(i *networkingv1.Ingress) { i.Spec.TLS = []networkingv1.IngressTLS{{Hosts: []string{"b.com"}}} }, false),
-			Entry("an alias that is allowed", func(i *networkingv1.Ingress) {
-				i.Annotations = map[string]string{"nginx.ingress.kubernetes.io/server-alias": "b.apps.acme.com, shop.acme.com"}
-			}, true),
-			Entry("an alias that is not", func(i *networkingv1.Ingress) {
-				i.Annotations = map[string]string{"nginx.ingress.kubernetes.io/server-alias": "b.apps.acme.com,b.com"}
-			}, false),
-			Entry("an alias that is a pattern", func(i *networkingv1.Ingress) {
-				i.Annotations = map[string]string{"nginx.ingress.kubernetes.io/server-alias": "~^b.com|x.apps.acme.com"}
-			}, false),
-			Entry("a record in DNS of another name", func(i *networkingv1.Ingress) {
-				i.Annotations = map[string]string{"external-dns.alpha.kubernetes.io/hostname": "b.com"}
-			}, false),
-			Entry("the same by the later annotation", func(i *networkingv1.Ingress) {
-				i.Annotations = map[string]string{"external-dns.kubernetes.io/hostname": "b.com"}
-			}, false),
-		)
-
-		It("lets an Ingress keep what it had, and take nothing more", func() {
-			i := ingress(there, "a.apps.acme.com", "old.com")
-			Create(i)
-			Expect(patch(tenant, i, `{"metadata":{"labels":{"a":"b"}}}`)).To(Succeed())
-			Expect(patch(tenant, i, `{"metadata":{"annotations":{"external-dns.alpha.kubernetes.io/hostname":"new.com"}}}`)).To(forbidden(refused))
-			Expect(Reload(i)).To(Succeed())
-			more := ingress(there, "a.apps.acme.com", "old.com", "new.com")
-			more.ResourceVersion = i.ResourceVersion
-			Expect(tenant.Update(ctx, more, client.DryRunAll)).To(forbidden(refused))
-			Expect(tenant.Delete(ctx, i)).To(Succeed())
-		})
-
-		It("is not opened by its tenants", func() {
-			Expect(patch(tenant, namespaceOf(hosted), `{"metadata":{"annotations":{"tenancy.acme.com/hostnames":null}}}`)).To(forbidden())
-			Expect(patch(helper, namespaceOf(hosted), `{"metadata":{"annotations":{"tenancy.acme.com/hostnames":null}}}`)).
-				To(forbidden("is a guardrail of an AcmeNamespace"))
-		})
-
-		It("follows the tier, whatever it says", func() {
-			allowed([]string{}...)
-			Eventually(func() error { return tenant.Create(ctx, ingress(there, "a.apps.acme.com"), client.DryRunAll) }).Should(forbidden("allowed: none"))
-			Patch(&v1alpha1.DeploymentTier{ObjectMeta: metav1.ObjectMeta{Name: "stg"}}, `{"spec":{"hostnames":null}}`)
-			Eventually(func() map[string]string { return namespaceOf(hosted).Annotations }).ShouldNot(HaveKey("tenancy.acme.com/hostnames"))
-			Eventually(func() error { return tenant.Create(ctx, ingress(there, "any.example.com"), client.DryRunAll) }).Should(Succeed())
-		})
-	})
+	describeIngresses(func() (client.Client, client.Client, client.Client) { return tenant, helper, gitOps }, patch)
 
 	It("is not lifted for those who are not logged in, nor by a name like a controller's", func() {
 		for _, name := range []string{"system:anonymous", "system:serviceaccount:app-policy:kube-system"} {

@@ -6,12 +6,15 @@ package rebootpolicy
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/netip"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/acme/platform-operator/internal/tenancy"
 )
 
 // Reach tells which addresses policies of a namespace may have the operator connect to: those that the NetworkPolicies of
@@ -44,15 +47,15 @@ func (r Reach) Allowed(ctx context.Context, namespace string, to netip.AddrPort)
 
 // behind finds the pods behind an address, which is a pod's or a Service's own, nil when there are none.
 func (r Reach) behind(ctx context.Context, to netip.AddrPort) (*backend, error) {
-	pods := &corev1.PodList{}
-	if err := r.Live.List(ctx, pods, client.MatchingFields{"status.podIP": to.Addr().String()}); err != nil {
-		return nil, fmt.Errorf("listing Pods: %w", err)
-	}
-	for _, p := range pods.Items {
+	var found *backend
+	err := r.eachPod(ctx, "", func(p *corev1.Pod) {
 		// The address of a pod in its node's network is the node's, and that of one that has ended is another's.
-		if !p.Spec.HostNetwork && !ended(p) {
-			return &backend{namespace: p.Namespace, labels: p.Labels, port: int32(to.Port()), portName: portName(p.Spec, int32(to.Port()))}, nil
+		if found == nil && !p.Spec.HostNetwork && !ended(*p) {
+			found = &backend{namespace: p.Namespace, labels: p.Labels, port: int32(to.Port()), portName: portName(p.Spec, int32(to.Port()))}
 		}
+	}, client.MatchingFields{"status.podIP": to.Addr().String()})
+	if err != nil || found != nil {
+		return found, err
 	}
 	services := &corev1.ServiceList{}
 	if err := r.Live.List(ctx, services, client.MatchingFields{"spec.clusterIP": to.Addr().String()}); err != nil {
@@ -68,12 +71,30 @@ func (r Reach) behind(ctx context.Context, to netip.AddrPort) (*backend, error) 
 
 // named completes the port of a Service's pods, which the Service gives by number or by name and a NetworkPolicy by either.
 func (r Reach) named(ctx context.Context, b *backend) (*backend, error) {
-	pods := &corev1.PodList{}
-	if err := r.Live.List(ctx, pods, client.InNamespace(b.namespace), client.MatchingLabels(b.labels)); err != nil {
-		return nil, fmt.Errorf("listing Pods: %w", err)
+	var pods []corev1.Pod
+	err := r.eachPod(ctx, b.namespace, func(p *corev1.Pod) { pods = append(pods, withPorts(p)) }, client.MatchingLabels(b.labels))
+	if err != nil {
+		return nil, err
 	}
-	agree(b, pods.Items)
+	agree(b, pods)
 	return b, nil
+}
+
+// eachPod reads pods of a namespace, or of all, a few at a time: tenants may make them many and large.
+func (r Reach) eachPod(ctx context.Context, namespace string, do func(*corev1.Pod), opts ...client.ListOption) error {
+	if _, err := tenancy.Each(ctx, r.Live, namespace, &corev1.PodList{}, math.MaxInt, do, opts...); err != nil {
+		return fmt.Errorf("listing Pods: %w", err)
+	}
+	return nil
+}
+
+// withPorts is what agree needs of a pod.
+func withPorts(p *corev1.Pod) corev1.Pod {
+	slim := corev1.Pod{Status: corev1.PodStatus{Phase: p.Status.Phase}}
+	for _, c := range p.Spec.Containers {
+		slim.Spec.Containers = append(slim.Spec.Containers, corev1.Container{Ports: c.Ports})
+	}
+	return slim
 }
 
 // served are the pods behind a port of a Service. One without a selector may lead anywhere.

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,6 +22,9 @@ import (
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/tenancy"
 )
+
+// ReasonAnnotationNotAllowed is the reason while the Ingress may not have an annotation that is asked for.
+const ReasonAnnotationNotAllowed = "AnnotationNotAllowed"
 
 // claimIndex is the index of WebApps by the host names and paths that they ask for or have.
 const claimIndex = "claim"
@@ -63,6 +67,23 @@ func asksOrHas(a *v1alpha1.WebApp) []string {
 	all := slices.Concat(claimsOf(a), a.Status.Claims)
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// claimsChanged reports whether an update of a WebApp changes what others that ask for the same host name follow from.
+func claimsChanged(before, now client.Object) bool {
+	a, b := before.(*v1alpha1.WebApp), now.(*v1alpha1.WebApp)
+	return a.UID != b.UID || a.DeletionTimestamp.IsZero() != b.DeletionTimestamp.IsZero() ||
+		!slices.Equal(claimsOf(a), claimsOf(b)) || !slices.Equal(a.Status.Claims, b.Status.Claims)
+}
+
+// placeChanged reports whether an update of an AcmeNamespace changes which tier its namespace has, or how far it has come. What
+// is in use of its quota changes with every pod.
+func placeChanged(before, now client.Object) bool {
+	a, b := before.(*tenancyv1alpha1.AcmeNamespace), now.(*tenancyv1alpha1.AcmeNamespace)
+	same := func(x, y metav1.Condition) bool {
+		return x.Type == y.Type && x.Status == y.Status && x.Reason == y.Reason
+	}
+	return a.UID != b.UID || a.Generation != b.Generation || !slices.EqualFunc(a.Status.Conditions, b.Status.Conditions, same)
 }
 
 // maxClaims is how many claims the status holds.
@@ -136,8 +157,38 @@ func judgeClaim(a *v1alpha1.WebApp, host string, tier tenancy.Tier, others []riv
 	return refusal{}
 }
 
-// admit finds out whether the WebApp may have its host names. An Ingress for one that it may not have goes, and all else stays as
-// it is. While nobody knows what the tier allows, everything stays as it is.
+// refusedAnnotations are the annotations that a WebApp asks for and that its Ingress may not have, sorted. The schema rejects those
+// that take further host names, unless they were there before it did.
+func refusedAnnotations(a *v1alpha1.WebApp, tier tenancy.Tier) (keys []string) {
+	if a.Spec.Ingress == nil {
+		return nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(a.Spec.Ingress.Annotations)) {
+		if tenancy.TakesHosts(key) || !tier.AllowsAnnotation(key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// judgeAnnotations says what is wrong with the first of the annotations that are not allowed.
+func judgeAnnotations(tier tenancy.Tier, refused []string) refusal {
+	switch {
+	case len(refused) == 0:
+		return refusal{}
+	case tenancy.TakesHosts(refused[0]):
+		return refusal{ReasonAnnotationNotAllowed, fmt.Sprintf("the annotation %q may take host names that belong to others; "+
+			"remove it from spec.ingress.annotations, and make a WebApp for each host name", refused[0])}
+	case len(tier.IngressAnnotations) == 0:
+		return refusal{ReasonAnnotationNotAllowed, fmt.Sprintf(
+			"the tier %s of this namespace allows no annotation of Ingresses; remove %q from spec.ingress.annotations", tier.Name, refused[0])}
+	}
+	return refusal{ReasonAnnotationNotAllowed, fmt.Sprintf("the tier %s of this namespace does not allow the annotation %q; "+
+		"remove it from spec.ingress.annotations, or choose from: %s", tier.Name, refused[0], strings.Join(tier.IngressAnnotations, ", "))}
+}
+
+// admit finds out whether the WebApp may have its host names and annotations. An Ingress with one that it may not have goes, and
+// all else stays as it is. While nobody knows what the tier allows, everything stays as it is.
 func (r *run) admit(ctx context.Context) (engine.Outcome, error) {
 	tier, invalid, err := r.tier(ctx, r.Obj.Namespace)
 	if err != nil || invalid.reason != "" {
@@ -147,6 +198,9 @@ func (r *run) admit(ctx context.Context) (engine.Outcome, error) {
 	if err != nil {
 		return engine.Outcome{}, err
 	}
+	r.granted = granted
+	unlike := refusedAnnotations(r.Obj, tier)
+	refused = cmp.Or(refused, judgeAnnotations(tier, unlike))
 	ingress, err := r.ingress(ctx)
 	if err != nil {
 		return engine.Outcome{}, err
@@ -158,7 +212,7 @@ func (r *run) admit(ctx context.Context) (engine.Outcome, error) {
 	if refused.reason == "" {
 		return engine.Done().Saying("this object has " + strings.Join(granted, " and ")), nil
 	}
-	return engine.BlockFor(recheck, refused.reason, refused.message), r.withdraw(ctx, ingress, granted)
+	return engine.BlockFor(recheck, refused.reason, refused.message), r.withdraw(ctx, ingress, granted, unlike)
 }
 
 // grant judges each host name that the WebApp asks for. It returns those that it may have, with their path, and why it may not
@@ -179,12 +233,18 @@ func (r *run) grant(ctx context.Context, tier tenancy.Tier) (granted []string, r
 
 // judge judges a host name that the WebApp asks for. The WebApps in the list are the cache's own.
 func (r *run) judge(ctx context.Context, host string, tier tenancy.Tier) (refusal, error) {
-	list := &v1alpha1.WebAppList{}
-	same := client.MatchingFields{claimIndex: claimOn(host, pathOf(r.Obj))}
+	list, claim := &v1alpha1.WebAppList{}, claimOn(host, pathOf(r.Obj))
+	same := client.MatchingFields{claimIndex: claim}
 	if err := r.Client.List(ctx, list, same, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
 		return refusal{}, fmt.Errorf("listing who asks for the host name: %w", err)
 	}
 	var others []rival
+	if !has(r.Obj, claim) {
+		var err error
+		if others, err = r.remnants(ctx, claim); err != nil {
+			return refusal{}, err
+		}
+	}
 	for i := range list.Items {
 		o, err := r.rival(ctx, &list.Items[i], host)
 		if err != nil {
@@ -206,51 +266,9 @@ func (r *run) rival(ctx context.Context, a *v1alpha1.WebApp, host string) (rival
 	if a.DeletionTimestamp.IsZero() {
 		return o, nil
 	}
-	ingress := &networkingv1.Ingress{}
-	err := r.Client.Get(ctx, client.ObjectKey{Namespace: a.Namespace, Name: nameOf(a)}, ingress)
-	if err == nil {
-		ingress, err = engine.Whole(ctx, r.Live, ingress)
-	}
-	if err != nil {
-		return o, client.IgnoreNotFound(err)
-	}
-	o.serves = metav1.IsControlledBy(ingress, a) && slices.Contains(served(ingress), claim)
-	return o, nil
-}
-
-// ingress is that of the WebApp, nil when there is none.
-func (r *run) ingress(ctx context.Context) (*networkingv1.Ingress, error) {
-	ingress, exists, err := own(ctx, r, r.key(), &networkingv1.Ingress{})
-	if err != nil || !exists {
-		return nil, err
-	}
-	return ingress, nil
-}
-
-// withdraw deletes the Ingress if it serves anything but what is granted.
-func (r *run) withdraw(ctx context.Context, ingress *networkingv1.Ingress, granted []string) error {
-	refused := func(claim string) bool { return !slices.Contains(granted, claim) }
-	if ingress == nil || !ingress.DeletionTimestamp.IsZero() || !slices.ContainsFunc(served(ingress), refused) {
-		return nil
-	}
-	return r.Discard(ctx, ingress, metav1.DeletePropagationBackground)
-}
-
-// served are the host names and paths that an Ingress serves, if there is one.
-func served(ingress *networkingv1.Ingress) (all []string) {
-	if ingress == nil {
-		return nil
-	}
-	for _, rule := range ingress.Spec.Rules {
-		if rule.HTTP == nil {
-			all = append(all, claimOn(rule.Host, ""))
-			continue
-		}
-		for _, p := range rule.HTTP.Paths {
-			all = append(all, claimOn(rule.Host, p.Path))
-		}
-	}
-	return all
+	ingress, exists, err := read(ctx, r, client.ObjectKey{Namespace: a.Namespace, Name: nameOf(a)}, &networkingv1.Ingress{})
+	o.serves = exists && metav1.IsControlledBy(ingress, a) && slices.Contains(served(ingress), claim)
+	return o, err
 }
 
 // urlOf is where a WebApp is reached.

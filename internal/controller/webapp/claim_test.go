@@ -14,7 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	tenancyv1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
+	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/tenancy"
 )
 
@@ -109,6 +111,64 @@ func TestTheTierDecidesWhichHostNames(t *testing.T) {
 	}
 }
 
+func TestTheTierDecidesWhichAnnotations(t *testing.T) {
+	const issuer, size, alias = "cert-manager.io/issuer", "nginx.ingress.kubernetes.io/proxy-body-size", "nginx.ingress.kubernetes.io/server-alias"
+	for reason, tc := range map[string]struct {
+		asked    []string
+		patterns []string
+		refused  []string
+		says     string
+	}{
+		"none is asked for":           {nil, []string{}, nil, ""},
+		"any is allowed":              {[]string{size, issuer}, nil, nil, ""},
+		"it is in the list":           {[]string{size}, []string{issuer, size}, nil, ""},
+		"it has a prefix of the list": {[]string{issuer}, []string{"cert-manager.io/*"}, nil, ""},
+		"it is not in the list":       {[]string{size, issuer}, []string{"a/*", issuer}, []string{size}, "or choose from: a/*, " + issuer},
+		"the list is empty":           {[]string{size, issuer}, []string{}, []string{issuer, size}, "allows no annotation of Ingresses; remove \"" + issuer},
+		"it takes host names":         {[]string{alias}, nil, []string{alias}, "may take host names that belong to others"},
+		"the list has one that does":  {[]string{alias}, []string{alias}, []string{alias}, "may take host names that belong to others"},
+	} {
+		a := asking("a", 1, func(a *v1alpha1.WebApp) {
+			a.Spec.Ingress = &v1alpha1.Ingress{Annotations: map[string]v1alpha1.AnnotationValue{}}
+			for _, key := range tc.asked {
+				a.Spec.Ingress.Annotations[key] = "x"
+			}
+		})
+		tier := tenancy.Tier{Name: common.TierStg, IngressAnnotations: tc.patterns}
+		refused := refusedAnnotations(&a, tier)
+		if diff := cmp.Diff(tc.refused, refused); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", reason, diff)
+		}
+		got := judgeAnnotations(tier, refused)
+		if (got.reason == ReasonAnnotationNotAllowed) != (tc.says != "") || !strings.Contains(got.message, tc.says) {
+			t.Errorf("%s: got %+v", reason, got)
+		}
+	}
+	if none := asking("a", 1); refusedAnnotations(&none, tenancy.Tier{IngressAnnotations: []string{}}) != nil {
+		t.Error("without ingress, something is not allowed")
+	}
+}
+
+func TestWhichIngressMayStay(t *testing.T) {
+	ingress := &networkingv1.Ingress{
+		ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"a/b": "c"}},
+		Spec:       networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{{Host: "a.com"}, {Host: "b.com"}}},
+	}
+	for _, tc := range []struct {
+		granted, refused []string
+		want             bool
+	}{
+		{[]string{"a.com/", "b.com/"}, nil, true},
+		{[]string{"a.com/", "b.com/"}, []string{"x"}, true},
+		{[]string{"a.com/", "b.com/"}, []string{"x", "a/b"}, false},
+		{[]string{"a.com/"}, nil, false},
+	} {
+		if got := mayStay(ingress, tc.granted, tc.refused); got != tc.want {
+			t.Errorf("%v granted, %v refused: got %v", tc.granted, tc.refused, got)
+		}
+	}
+}
+
 func TestClaimsAreOfHostAndPath(t *testing.T) {
 	claim := func(path string) string {
 		return claimsOf(app(common.TierDev, func(s *v1alpha1.WebAppSpec) { s.Ingress = &v1alpha1.Ingress{Path: path} }))[0]
@@ -173,6 +233,84 @@ func TestAWebAppIsFoundByWhatItAsksForAndByWhatItHas(t *testing.T) {
 	a := asking("a", 1, func(a *v1alpha1.WebApp) { a.Status.Claims = []string{"old.acme.com/", "app.acme.com/"} })
 	if diff := cmp.Diff([]string{"app.acme.com/", "old.acme.com/"}, asksOrHas(&a)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestWhichUpdatesOfAWebAppConcernItsRivals(t *testing.T) {
+	for reason, tc := range map[string]struct {
+		change func(*v1alpha1.WebApp)
+		want   bool
+	}{
+		"nothing":                    {func(*v1alpha1.WebApp) {}, false},
+		"it rolls out":               {func(a *v1alpha1.WebApp) { a.Generation, a.Status.Pods, a.Status.ReadyReplicas = 2, "1/2", 1 }, false},
+		"it gets a new image":        {func(a *v1alpha1.WebApp) { a.Spec.WebAppImage = "x" }, false},
+		"it asks for another":        {func(a *v1alpha1.WebApp) { a.Spec.WebAppHostname = "b.acme.com" }, true},
+		"it asks for a path":         {func(a *v1alpha1.WebApp) { a.Spec.Ingress = &v1alpha1.Ingress{Path: "/b"} }, true},
+		"it asks for one more":       {func(a *v1alpha1.WebApp) { a.Spec.Publish = &v1alpha1.Publish{ExternalName: new("b.acme.com")} }, true},
+		"it has got it":              {holding, true},
+		"it is being deleted":        {leaving, true},
+		"it is another of that name": {func(a *v1alpha1.WebApp) { a.UID = "other" }, true},
+	} {
+		before, now := asking("a", 1), asking("a", 1, tc.change)
+		if got := claimsChanged(&before, &now); got != tc.want {
+			t.Errorf("%s: got %v", reason, got)
+		}
+	}
+}
+
+func TestWhichUpdatesOfAnAcmeNamespaceConcernItsWebApps(t *testing.T) {
+	for reason, tc := range map[string]struct {
+		change func(*tenancyv1alpha1.AcmeNamespace)
+		want   bool
+	}{
+		"nothing": {func(*tenancyv1alpha1.AcmeNamespace) {}, false},
+		"what is in use of its quota": {func(n *tenancyv1alpha1.AcmeNamespace) {
+			n.ResourceVersion, n.Status.Quota = "2", &tenancyv1alpha1.QuotaStatus{}
+		}, false},
+		"what a condition says": {func(n *tenancyv1alpha1.AcmeNamespace) { n.Status.Conditions[0].Message = "x" }, false},
+		"its tier":              {func(n *tenancyv1alpha1.AcmeNamespace) { n.Generation = 2 }, true},
+		"its Namespace is made": {func(n *tenancyv1alpha1.AcmeNamespace) { n.Status.Conditions[0].Status = metav1.ConditionTrue }, true},
+		"a step further": {func(n *tenancyv1alpha1.AcmeNamespace) {
+			n.Status.Conditions = append(n.Status.Conditions, metav1.Condition{Type: "More"})
+		}, true},
+		"another of that name": {func(n *tenancyv1alpha1.AcmeNamespace) { n.UID = "other" }, true},
+	} {
+		before := &tenancyv1alpha1.AcmeNamespace{}
+		before.Generation, before.Status.Conditions = 1, []metav1.Condition{{Type: "Composed", Status: metav1.ConditionFalse}}
+		now := before.DeepCopy()
+		tc.change(now)
+		if got := placeChanged(before, now); got != tc.want {
+			t.Errorf("%s: got %v", reason, got)
+		}
+	}
+}
+
+func TestWhoseClaimsAnIngressServes(t *testing.T) {
+	ingress := func(change func(*networkingv1.Ingress)) *networkingv1.Ingress {
+		i := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{
+			Labels:          map[string]string{names.LabelOwnerUID: "u"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "workloads.apps.acme.com/v1alpha1", Kind: "WebApp", UID: "u", Controller: new(true)}},
+		}, Spec: networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{{Host: "b.com"}, {Host: "a.com"}, {Host: "b.com"}}}}
+		change(i)
+		return i
+	}
+	for reason, tc := range map[string]struct {
+		change func(*networkingv1.Ingress)
+		want   []string
+	}{
+		"a WebApp's":              {func(*networkingv1.Ingress) {}, []string{"a.com/", "b.com/"}},
+		"nobody's":                {func(i *networkingv1.Ingress) { i.OwnerReferences = nil }, nil},
+		"another kind's":          {func(i *networkingv1.Ingress) { i.OwnerReferences[0].Kind = "Shop" }, nil},
+		"one without a mark":      {func(i *networkingv1.Ingress) { i.Labels = nil }, nil},
+		"one with another's mark": {func(i *networkingv1.Ingress) { i.Labels[names.LabelOwnerUID] = "v" }, nil},
+	} {
+		i := ingress(tc.change)
+		if diff := cmp.Diff(tc.want, claimsServed(i)); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", reason, diff)
+		}
+		if got := servedChanged(ingress(func(*networkingv1.Ingress) {}), i); got != (tc.want == nil) {
+			t.Errorf("%s: changed %v", reason, got)
+		}
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	tenancyv1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
 	"github.com/acme/platform-operator/internal/names"
+	"github.com/acme/platform-operator/internal/testenv"
 	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
@@ -77,6 +78,50 @@ var _ = Describe("A host name and its tier", Ordered, func() {
 	})
 })
 
+var _ = Describe("A host name that several ask for", Ordered, func() {
+	var op *Operator
+	BeforeAll(func() { op = StartOperator() })
+
+	It("is exchanged for another by one write of the status", func() {
+		a := serving(webApp(Namespace()))
+		op.Wire.Forget()
+		Change(a, func(a *v1alpha1.WebApp) { a.Spec.WebAppHostname = "new-" + a.Spec.WebAppHostname })
+		AwaitReady(a)
+		Expect(a.Status.Claims).To(Equal([]string{a.Spec.WebAppHostname + "/"}))
+		Consistently(func() []testenv.Write {
+			return op.Wire.Writes(func(w testenv.Write) bool { return w.Path == "namespaces/"+a.Namespace+"/webapps/web/status" })
+		}).Should(HaveLen(1))
+	})
+
+	It("makes none of them run because of what is another's business", func() {
+		ns := Namespace()
+		Create(databaseSecret(ns, "1"))
+		first := serving(webApp(ns, func(s *v1alpha1.WebAppSpec) { s.DatabaseSecretRef = &v1alpha1.DatabaseSecretReference{Name: "db"} }))
+		second := Create(webApp(Namespace(), func(s *v1alpha1.WebAppSpec) { s.WebAppHostname = first.Spec.WebAppHostname }))
+		Eventually(Ready(second)).Should(Equal("False HostnameTaken"))
+		runs := func() (n int) { // every run of the first reads the Secret of its database
+			for _, path := range op.Wire.Reads() {
+				if path == "namespaces/"+ns+"/secrets/db" {
+					n++
+				}
+			}
+			return n
+		}
+		var settled int
+		Eventually(func(g Gomega) {
+			settled = runs()
+			g.Consistently(runs).Should(Equal(settled))
+		}).Should(Succeed())
+		for _, pods := range []string{"1/3", "2/3", "3/3"} {
+			patch := client.RawPatch(client.Merge.Type(), []byte(`{"status":{"pods":"`+pods+`"}}`))
+			Expect(Admin.Status().Patch(ctx, second, patch)).To(Succeed())
+		}
+		Consistently(runs).Should(Equal(settled))
+		Poke(first)
+		Eventually(runs).Should(BeNumerically(">", settled), "its runs are seen")
+	})
+})
+
 var _ = Describe("A host name that is given up", Ordered, func() {
 	const held = "test.acme.com/held"
 	BeforeAll(func() { StartOperator() })
@@ -117,8 +162,65 @@ var _ = Describe("A host name that is given up", Ordered, func() {
 		second := asking("left.acme.com")
 		taken(second)
 		Remove(ingressOf(first))
-		Eventually(Gone(ingressOf(first))).Should(Succeed())
-		Eventually(func() string { Poke(second); return Condition(second, "Composed")() }).Should(Equal("True Done"))
+		composed(second)
+	})
+
+	It("stays with a WebApp that is gone until its Ingress is", func() {
+		older := composed(asking("another.acme.com"))
+		first := composed(asking("remains.acme.com"))
+		ingress := live(ingressOf(first))
+		hold(ingress)
+		Remove(first)
+		Eventually(Gone(first)).Should(Succeed())
+		Eventually(func() bool { return Reload(ingress) == nil && !ingress.DeletionTimestamp.IsZero() }).Should(BeTrue())
+		second := asking("remains.acme.com")
+		taken(second)
+		Expect(Message(second, "Admitted")).NotTo(ContainSubstring(first.Namespace))
+		Change(older, func(a *v1alpha1.WebApp) { a.Spec.WebAppHostname = "remains.acme.com" })
+		taken(older)
+		free(ingress)
+		composed(older)
+		taken(second)
+	})
+
+	It("does not wait for the Ingress of the WebApp in whose place this one is", func() {
+		first := composed(asking("replaced.acme.com"))
+		hold(live(ingressOf(first)))
+		Remove(first)
+		Eventually(Gone(first)).Should(Succeed())
+		second := Create(webApp(first.Namespace, func(s *v1alpha1.WebAppSpec) { s.WebAppHostname = "replaced.acme.com" }))
+		Eventually(Condition(second, "Admitted")).Should(Equal("True Done"))
+		free(ingressOf(first))
+		composed(second)
+	})
+
+	It("is not kept by an Ingress that somebody makes", func() {
+		first := composed(asking("forged.acme.com"))
+		i := live(ingressOf(first))
+		Remove(first)
+		Eventually(Gone(i)).Should(Succeed())
+		forged := i.DeepCopy()
+		forged.ResourceVersion, forged.UID, forged.ManagedFields = "", "", nil
+		delete(forged.Labels, names.LabelOwnerUID) // which the guardrail policy keeps tenants from
+		forged.Finalizers = []string{held}
+		Create(forged)
+		DeferCleanup(func() { free(forged) })
+		composed(asking("forged.acme.com"))
+	})
+
+	It("is not taken from the WebApp that has it by what is left of another", func() {
+		first := composed(asking("has-it.acme.com"))
+		other := composed(asking("left-over.acme.com"))
+		i := live(ingressOf(other))
+		hold(i)
+		Remove(other)
+		Eventually(Gone(other)).Should(Succeed())
+		Patch(i, `{"spec":{"rules":[{"host":"has-it.acme.com"}]}}`)
+		uid := uidOf(ingressOf(first))
+		Poke(first)
+		Consistently(Condition(first, "Admitted")).Should(Equal("True Done"))
+		Expect(uidOf(ingressOf(first))).To(Equal(uid))
+		free(i)
 	})
 
 	It("stays with a paused WebApp whose Ingress serves it", func() {

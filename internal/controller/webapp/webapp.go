@@ -156,17 +156,25 @@ func Register(mgr ctrl.Manager, o Options) error {
 		func(o client.Object) []string { return asksOrHas(o.(*v1alpha1.WebApp)) }); err != nil {
 		return fmt.Errorf("indexing WebApps by host name and path: %w", err)
 	}
+	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &networkingv1.Ingress{}, claimIndex, claimsServed); err != nil {
+		return fmt.Errorf("indexing Ingresses by host name and path: %w", err)
+	}
 	return engine.Register(mgr, &v1alpha1.WebApp{}, engine.Config[*v1alpha1.WebApp]{
 		Name:   Name,
 		Owns:   owns,
 		Keeps:  keeps,
 		Proves: proves,
 		References: []engine.Reference[*v1alpha1.WebApp]{
-			{To: &v1alpha1.WebApp{}, Keys: claimKeys, As: func(o client.Object) []client.ObjectKey { return keysOf(asksOrHas(o.(*v1alpha1.WebApp))) }},
+			{To: &v1alpha1.WebApp{}, Keys: claimKeys, Changed: claimsChanged, As: func(o client.Object) []client.ObjectKey {
+				return keysOf(asksOrHas(o.(*v1alpha1.WebApp)))
+			}},
+			{To: &networkingv1.Ingress{}, Keys: claimKeys, Changed: servedChanged, As: func(o client.Object) []client.ObjectKey {
+				return keysOf(claimsServed(o))
+			}},
 			{To: &networkingv1.IngressClass{}, Keys: classKeys},
 			{To: &corev1.Secret{}, Keys: databaseKeys},
 			{To: &tenancyv1alpha1.DeploymentTier{}, Keys: tierKeys},
-			{To: &tenancyv1alpha1.AcmeNamespace{}, Keys: placeKeys, As: func(o client.Object) []client.ObjectKey {
+			{To: &tenancyv1alpha1.AcmeNamespace{}, Keys: placeKeys, Changed: placeChanged, As: func(o client.Object) []client.ObjectKey {
 				return []client.ObjectKey{{Name: o.(*tenancyv1alpha1.AcmeNamespace).Spec.NamespaceName}}
 			}},
 		},
@@ -251,6 +259,8 @@ type run struct {
 	engine.Scope[*v1alpha1.WebApp]
 	kind
 
+	// granted are the claims that the object may have.
+	granted    []string
 	migrations migrations
 	// records are the ControllerRevisions of the object.
 	records []*appsv1.ControllerRevision
@@ -270,19 +280,25 @@ func (r *run) key() client.ObjectKey {
 	return client.ObjectKey{Namespace: r.Obj.Namespace, Name: nameOf(r.Obj)}
 }
 
-// own reads a child; false when there is none, or one that belongs to somebody else.
-func own[O client.Object](ctx context.Context, r *run, key client.ObjectKey, o O) (O, bool, error) {
+// read reads the whole of an object; false when there is none.
+func read[O client.Object](ctx context.Context, r *run, key client.ObjectKey, o O) (O, bool, error) {
 	err := r.Client.Get(ctx, key, o)
 	if err == nil {
 		o, err = engine.Whole(ctx, r.Live, o)
 	}
-	if err != nil {
-		if apierrors.IsNotFound(err) {
-			return o, false, nil
-		}
+	switch {
+	case apierrors.IsNotFound(err):
+		return o, false, nil
+	case err != nil:
 		return o, false, fmt.Errorf("reading %T %s: %w", o, key.Name, err)
 	}
-	return o, r.Owned(o), nil
+	return o, true, nil
+}
+
+// own reads a child; false when there is none, or one that belongs to somebody else.
+func own[O client.Object](ctx context.Context, r *run, key client.ObjectKey, o O) (O, bool, error) {
+	o, exists, err := read(ctx, r, key, o)
+	return o, exists && r.Owned(o), err
 }
 
 // look reads what the children follow from beside the spec.
@@ -349,6 +365,9 @@ func (r *run) compose(ctx context.Context) (engine.Outcome, error) {
 		return engine.Outcome{}, err
 	}
 	out, err := r.Compose(func() ([]engine.Child, error) { return in.recorded(desired(in)) })(ctx)
+	if err == nil {
+		err = r.release(ctx)
+	}
 	if err != nil || !out.GoesOn() {
 		return out, err
 	}

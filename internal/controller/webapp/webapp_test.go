@@ -304,7 +304,7 @@ var _ = Describe("A WebApp", Ordered, ContinueOnFailure, func() {
 			}).Should(Succeed())
 		})
 
-		It("has the host names that the tier allows", func() {
+		It("has the host names and annotations that the tier allows", func() {
 			a := serving(webApp(tenant("webapp-hosts", common.TierStg)))
 			uid := uidOf(deploymentOf(a))
 			tier := &tenancyv1alpha1.DeploymentTier{ObjectMeta: metav1.ObjectMeta{Name: "stg"}}
@@ -312,6 +312,25 @@ var _ = Describe("A WebApp", Ordered, ContinueOnFailure, func() {
 			Create(tier)
 			Eventually(Ready(a)).Should(Equal("False HostnameNotAllowed"))
 			Expect(Message(a, "Admitted")).To(ContainSubstring("choose one of: *.apps.acme.com"))
+			Eventually(Gone(ingressOf(a))).Should(Succeed())
+			Expect(uidOf(deploymentOf(a))).To(Equal(uid))
+
+			By("its annotations")
+			Change(tier, func(t *tenancyv1alpha1.DeploymentTier) {
+				t.Spec.Hostnames, t.Spec.IngressAnnotations = nil, &[]string{"example.com/*"}
+			})
+			address(a)
+			AwaitReady(a)
+			Change(a, func(a *v1alpha1.WebApp) {
+				a.Spec.Ingress = &v1alpha1.Ingress{Annotations: map[string]v1alpha1.AnnotationValue{"example.com/a": "x"}}
+			})
+			AwaitReady(a)
+			Expect(live(ingressOf(a)).Annotations).To(HaveKeyWithValue("example.com/a", "x"))
+			Change(a, func(a *v1alpha1.WebApp) { a.Spec.Ingress.Annotations["other.com/b"] = "x" })
+			Eventually(Ready(a)).Should(Equal("False AnnotationNotAllowed"))
+			Expect(Message(a, "Admitted")).To(And(ContainSubstring("other.com/b"), ContainSubstring("choose from: example.com/*")))
+			Consistently(func() map[string]string { return live(ingressOf(a)).Annotations }).Should(And(HaveKey("example.com/a"), Not(HaveKey("other.com/b"))))
+			Change(tier, func(t *tenancyv1alpha1.DeploymentTier) { t.Spec.IngressAnnotations = &[]string{} })
 			Eventually(Gone(ingressOf(a))).Should(Succeed())
 			Expect(uidOf(deploymentOf(a))).To(Equal(uid))
 			Remove(tier)
