@@ -101,6 +101,10 @@ func (r *run) checkAutoscaler(ctx context.Context) (engine.Outcome, error) {
 
 // checkIngress reports whether the application is reached from outside.
 func (r *run) checkIngress(ctx context.Context) (engine.Outcome, error) {
+	if r.lost.reason != "" {
+		return engine.BlockFor(recheck, r.lost.reason, r.lost.message+", or remove spec.publish.externalName. "+
+			"The application is served at "+r.Obj.Status.URL), nil
+	}
 	for _, key := range classKeys(r.Obj) {
 		err := r.Client.Get(ctx, key, &networkingv1.IngressClass{})
 		if apierrors.IsNotFound(err) {

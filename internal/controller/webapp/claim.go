@@ -15,6 +15,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenancyv1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
@@ -112,11 +113,20 @@ type rival struct {
 // has reports whether a WebApp has a claim on record.
 func has(a *v1alpha1.WebApp, claim string) bool { return slices.Contains(a.Status.Claims, claim) }
 
-// asks reports whether the rival is to be reckoned with. One that has the claim keeps it until its Ingress is gone; one that
+// contest is what several WebApps ask for.
+type contest struct {
+	claim string
+	// promised is the WebApp that was granted the claim by the latest run of any, and has it on record only at the end of that run.
+	promised types.UID
+}
+
+func (c contest) has(a *v1alpha1.WebApp) bool { return has(a, c.claim) || a.UID == c.promised }
+
+// counts reports whether a rival is to be reckoned with. One that has the claim keeps it until its Ingress is gone; one that
 // is being deleted, or may not have the host name, gets no other.
-func (o rival) asks(claim string) bool {
+func (c contest) counts(o rival) bool {
 	leaving := !o.DeletionTimestamp.IsZero()
-	if has(o.WebApp, claim) {
+	if c.has(o.WebApp) {
 		return !leaving || o.serves
 	}
 	return !leaving && !o.barred
@@ -124,9 +134,9 @@ func (o rival) asks(claim string) bool {
 
 // precedes reports whether a has the better right to what both ask for: one that has it keeps it, else the older one gets it,
 // and of two that were created in the same second the one whose UID sorts first.
-func precedes(a, b *v1alpha1.WebApp, claim string) bool {
+func (c contest) precedes(a, b *v1alpha1.WebApp) bool {
 	holds := func(w *v1alpha1.WebApp) int {
-		if has(w, claim) {
+		if c.has(w) {
 			return 0
 		}
 		return 1
@@ -139,8 +149,8 @@ type refusal struct{ reason, message string }
 
 // judgeClaim judges whether a WebApp may have a host name, with its path, that it asks for. The others ask for the same; who
 // they are is not said, for they may be in namespaces that nobody here may look into.
-func judgeClaim(a *v1alpha1.WebApp, host string, tier tenancy.Tier, others []rival) refusal {
-	claim := claimOn(host, pathOf(a))
+func judgeClaim(a *v1alpha1.WebApp, host string, tier tenancy.Tier, promised types.UID, others []rival) refusal {
+	c := contest{claimOn(host, pathOf(a)), promised}
 	if !tier.AllowsHostname(host) {
 		allowed := "none at all"
 		if len(tier.Hostnames) > 0 {
@@ -149,7 +159,7 @@ func judgeClaim(a *v1alpha1.WebApp, host string, tier tenancy.Tier, others []riv
 		return refusal{ReasonHostnameNotAllowed, fmt.Sprintf(
 			"the tier %s of this namespace does not allow the host name %q; choose one of: %s", tier.Name, host, allowed)}
 	}
-	if slices.ContainsFunc(others, func(o rival) bool { return o.UID != a.UID && o.asks(claim) && precedes(o.WebApp, a, claim) }) {
+	if slices.ContainsFunc(others, func(o rival) bool { return o.UID != a.UID && c.counts(o) && c.precedes(o.WebApp, a) }) {
 		return refusal{ReasonHostnameTaken, fmt.Sprintf(
 			"the host name %q with the path %q belongs to another WebApp of the cluster, which had it first; choose another host name or path",
 			host, pathOf(a))}
@@ -188,7 +198,8 @@ func judgeAnnotations(tier tenancy.Tier, refused []string) refusal {
 }
 
 // admit finds out whether the WebApp may have its host names and annotations. An Ingress with one that it may not have goes, and
-// all else stays as it is. While nobody knows what the tier allows, everything stays as it is.
+// all else stays as it is; without its external name alone, it is served at its host name. While nobody knows what the tier
+// allows, everything stays as it is.
 func (r *run) admit(ctx context.Context) (engine.Outcome, error) {
 	tier, invalid, err := r.tier(ctx, r.Obj.Namespace)
 	if err != nil || invalid.reason != "" {
@@ -206,10 +217,12 @@ func (r *run) admit(ctx context.Context) (engine.Outcome, error) {
 		return engine.Outcome{}, err
 	}
 	r.Obj.Status.Claims, r.Obj.Status.URL = onRecord(granted, r.Obj.Status.Claims, served(ingress)), ""
-	if slices.Contains(granted, claimsOf(r.Obj)[0]) {
+	served := slices.Contains(granted, claimsOf(r.Obj)[0])
+	if served {
 		r.Obj.Status.URL = urlOf(r.Obj)
 	}
-	if refused.reason == "" {
+	if served && len(unlike) == 0 {
+		r.lost = refused
 		return engine.Done().Saying("this object has " + strings.Join(granted, " and ")), nil
 	}
 	return engine.BlockFor(recheck, refused.reason, refused.message), r.withdraw(ctx, ingress, granted, unlike)
@@ -231,35 +244,55 @@ func (r *run) grant(ctx context.Context, tier tenancy.Tier) (granted []string, r
 	return granted, refused, nil
 }
 
-// judge judges a host name that the WebApp asks for. The WebApps in the list are the cache's own.
+// judge judges a host name that the WebApp asks for, and promises it to it when it may have it.
 func (r *run) judge(ctx context.Context, host string, tier tenancy.Tier) (refusal, error) {
-	list, claim := &v1alpha1.WebAppList{}, claimOn(host, pathOf(r.Obj))
-	same := client.MatchingFields{claimIndex: claim}
-	if err := r.Client.List(ctx, list, same, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
-		return refusal{}, fmt.Errorf("listing who asks for the host name: %w", err)
-	}
-	var others []rival
-	if !has(r.Obj, claim) {
-		var err error
-		if others, err = r.remnants(ctx, claim); err != nil {
-			return refusal{}, err
-		}
-	}
-	for i := range list.Items {
-		o, err := r.rival(ctx, &list.Items[i], host)
+	claim := claimOn(host, pathOf(r.Obj))
+	for {
+		promised := r.promises.of(claim)
+		others, err := r.rivals(ctx, contest{claim, promised})
 		if err != nil {
 			return refusal{}, err
 		}
+		why, next := judgeClaim(r.Obj, host, tier, promised, others), promised
+		switch {
+		case why.reason == "" && !has(r.Obj, claim):
+			next = r.Obj.UID
+		case promised == r.Obj.UID: // it is on record by now, or is refused
+			next = ""
+		}
+		if r.promises.exchange(claim, promised, next) {
+			return why, nil
+		}
+	}
+}
+
+// rivals are the WebApps that ask for a host name with the path of this one, or have it. Those in the list are the cache's own.
+func (r *run) rivals(ctx context.Context, c contest) (others []rival, err error) {
+	list, same := &v1alpha1.WebAppList{}, client.MatchingFields{claimIndex: c.claim}
+	if err := r.Client.List(ctx, list, same, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
+		return nil, fmt.Errorf("listing who asks for the host name: %w", err)
+	}
+	if !has(r.Obj, c.claim) {
+		if others, err = r.remnants(ctx, c.claim); err != nil {
+			return nil, err
+		}
+	}
+	for i := range list.Items {
+		o, err := r.rival(ctx, &list.Items[i], c)
+		if err != nil {
+			return nil, err
+		}
 		others = append(others, o)
 	}
-	return judgeClaim(r.Obj, host, tier, others), nil
+	return others, nil
 }
 
 // rival finds out about another WebApp what decides whether it is to be reckoned with.
-func (r *run) rival(ctx context.Context, a *v1alpha1.WebApp, host string) (rival, error) {
-	o, claim := rival{WebApp: a}, claimOn(host, pathOf(r.Obj))
-	if !has(a, claim) {
+func (r *run) rival(ctx context.Context, a *v1alpha1.WebApp, c contest) (rival, error) {
+	o := rival{WebApp: a}
+	if !c.has(a) {
 		tier, invalid, err := r.tier(ctx, a.Namespace)
+		host, _, _ := strings.Cut(c.claim, "/")
 		o.barred = invalid.reason != "" || !tier.AllowsHostname(host)
 		return o, err
 	}
@@ -267,7 +300,7 @@ func (r *run) rival(ctx context.Context, a *v1alpha1.WebApp, host string) (rival
 		return o, nil
 	}
 	ingress, exists, err := read(ctx, r, client.ObjectKey{Namespace: a.Namespace, Name: nameOf(a)}, &networkingv1.Ingress{})
-	o.serves = exists && metav1.IsControlledBy(ingress, a) && slices.Contains(served(ingress), claim)
+	o.serves = exists && metav1.IsControlledBy(ingress, a) && slices.Contains(served(ingress), c.claim)
 	return o, err
 }
 

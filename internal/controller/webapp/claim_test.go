@@ -4,7 +4,10 @@
 package webapp
 
 import (
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,32 +54,39 @@ func serving(o rival) rival {
 
 func TestJudgeClaim(t *testing.T) {
 	for _, tc := range []struct {
-		reason string
-		me     v1alpha1.WebApp
-		others []rival
-		taken  bool
+		reason   string
+		me       v1alpha1.WebApp
+		promised types.UID
+		others   []rival
+		taken    bool
 	}{
-		{"nobody else asks", asking("b", 2), nil, false},
-		{"it is in the list itself", asking("b", 2), []rival{other("b", 2)}, false},
-		{"an older one asks", asking("b", 2), []rival{other("a", 1)}, true},
-		{"a younger one asks", asking("b", 2), []rival{other("c", 3)}, false},
-		{"one of the same second, whose UID sorts first", asking("b", 2), []rival{other("a", 2)}, true},
-		{"one of the same second, whose UID sorts last", asking("b", 2), []rival{other("c", 2)}, false},
-		{"an older one that is being deleted", asking("b", 2), []rival{other("a", 1, leaving)}, false},
-		{"an older one that is being deleted, has it, and serves it", asking("b", 2), []rival{serving(other("a", 1, leaving, holding))}, true},
-		{"a younger one that is being deleted, has it, and serves it", asking("b", 2), []rival{serving(other("c", 3, leaving, holding))}, true},
-		{"an older one that is being deleted, has it, and serves it no more", asking("b", 2), []rival{other("a", 1, leaving, holding)}, false},
-		{"an older one that may not have it", asking("b", 2), []rival{barred(other("a", 1))}, false},
-		{"an older one that may not have it, and one that may", asking("b", 2), []rival{barred(other("a", 1)), other("a2", 1)}, true},
-		{"an older one that may not have it any more, but still has it", asking("b", 2), []rival{barred(other("a", 1, holding))}, true},
-		{"an older one that asks only now", asking("b", 2, holding), []rival{other("a", 1)}, false},
-		{"an older one that had another", asking("b", 2, holding), []rival{other("a", 1, stale)}, false},
-		{"a younger one that has it", asking("b", 2), []rival{other("c", 3, holding)}, true},
-		{"both took it at once, and this is younger", asking("b", 2, holding), []rival{other("a", 1, holding)}, true},
-		{"both took it at once, and this is older", asking("b", 2, holding), []rival{other("c", 3, holding)}, false},
+		{"it is promised to a younger one", asking("b", 2), "c", []rival{other("c", 3)}, true},
+		{"it is promised to a younger one that is being deleted", asking("b", 2), "c", []rival{other("c", 3, leaving)}, false},
+		{"it is promised to a younger one that may not have it any more", asking("b", 2), "c", []rival{barred(other("c", 3))}, true},
+		{"it is promised to one that asks for it no more, or is gone", asking("b", 2), "x", []rival{other("c", 3)}, false},
+		{"it is promised to this one", asking("b", 2), "b", []rival{other("a", 1)}, false},
+		{"it is promised to this one, and an older one has it", asking("b", 2), "b", []rival{other("a", 1, holding)}, true},
+		{"nobody else asks", asking("b", 2), "", nil, false},
+		{"it is in the list itself", asking("b", 2), "", []rival{other("b", 2)}, false},
+		{"an older one asks", asking("b", 2), "", []rival{other("a", 1)}, true},
+		{"a younger one asks", asking("b", 2), "", []rival{other("c", 3)}, false},
+		{"one of the same second, whose UID sorts first", asking("b", 2), "", []rival{other("a", 2)}, true},
+		{"one of the same second, whose UID sorts last", asking("b", 2), "", []rival{other("c", 2)}, false},
+		{"an older one that is being deleted", asking("b", 2), "", []rival{other("a", 1, leaving)}, false},
+		{"an older one that is being deleted, has it, and serves it", asking("b", 2), "", []rival{serving(other("a", 1, leaving, holding))}, true},
+		{"a younger one that is being deleted, has it, and serves it", asking("b", 2), "", []rival{serving(other("c", 3, leaving, holding))}, true},
+		{"an older one that is being deleted, has it, and serves it no more", asking("b", 2), "", []rival{other("a", 1, leaving, holding)}, false},
+		{"an older one that may not have it", asking("b", 2), "", []rival{barred(other("a", 1))}, false},
+		{"an older one that may not have it, and one that may", asking("b", 2), "", []rival{barred(other("a", 1)), other("a2", 1)}, true},
+		{"an older one that may not have it any more, but still has it", asking("b", 2), "", []rival{barred(other("a", 1, holding))}, true},
+		{"an older one that asks only now", asking("b", 2, holding), "", []rival{other("a", 1)}, false},
+		{"an older one that had another", asking("b", 2, holding), "", []rival{other("a", 1, stale)}, false},
+		{"a younger one that has it", asking("b", 2), "", []rival{other("c", 3, holding)}, true},
+		{"both took it at once, and this is younger", asking("b", 2, holding), "", []rival{other("a", 1, holding)}, true},
+		{"both took it at once, and this is older", asking("b", 2, holding), "", []rival{other("c", 3, holding)}, false},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			got := judgeClaim(&tc.me, "app.acme.com", tenancy.Tier{}, tc.others)
+			got := judgeClaim(&tc.me, "app.acme.com", tenancy.Tier{}, tc.promised, tc.others)
 			if (got.reason == ReasonHostnameTaken) != tc.taken {
 				t.Errorf("got %+v, want taken %v", got, tc.taken)
 			}
@@ -104,7 +114,7 @@ func TestTheTierDecidesWhichHostNames(t *testing.T) {
 		{[]string{"acme.com"}, "app.acme.com", false},
 	} {
 		a := asking("a", 1, func(a *v1alpha1.WebApp) { a.Spec.WebAppHostname = tc.host })
-		got := judgeClaim(&a, tc.host, tenancy.Tier{Hostnames: tc.patterns}, nil)
+		got := judgeClaim(&a, tc.host, tenancy.Tier{Hostnames: tc.patterns}, "", nil)
 		if (got.reason == "") != tc.allowed || !tc.allowed && got.reason != ReasonHostnameNotAllowed {
 			t.Errorf("%q for %s: got %+v", tc.patterns, tc.host, got)
 		}
@@ -201,7 +211,7 @@ func TestAnExternalNameIsAHostNameLikeTheOther(t *testing.T) {
 		{"the tier allows the other", both, "app.acme.com", tenancy.Tier{Hostnames: []string{"app.acme.com"}}, other("c", 3), ""},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			got := judgeClaim(&tc.me, tc.host, tc.tier, []rival{tc.other})
+			got := judgeClaim(&tc.me, tc.host, tc.tier, "", []rival{tc.other})
 			if got.reason != tc.want || tc.want != "" && !strings.Contains(got.message, tc.host) {
 				t.Errorf("got %+v, want %q", got, tc.want)
 			}
@@ -326,5 +336,33 @@ func TestWhatAnIngressServes(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"a.b/x", "c.d/", "e.f/"}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestAClaimIsPromisedToOne: of many that ask at once, and look before any has it on record, one gets the claim.
+func TestAClaimIsPromisedToOne(t *testing.T) {
+	p := newPromises()
+	var granted atomic.Int32
+	var all sync.WaitGroup
+	for i := range 50 {
+		me := types.UID(strconv.Itoa(i))
+		all.Go(func() {
+			for promised := p.of("a/"); promised == ""; promised = p.of("a/") {
+				if p.exchange("a/", promised, me) {
+					granted.Add(1)
+				}
+			}
+		})
+	}
+	all.Wait()
+	holder := p.of("a/")
+	if granted.Load() != 1 || holder == "" {
+		t.Errorf("granted to %d, and promised to %q", granted.Load(), holder)
+	}
+	if p.exchange("a/", "somebody else", "me") || p.of("a/") != holder {
+		t.Error("a promise was broken")
+	}
+	if !p.exchange("a/", holder, "") || p.of("a/") != "" || p.all.Len() != 0 {
+		t.Error("what is on record is promised for ever")
 	}
 }

@@ -63,6 +63,8 @@ type input struct {
 	content  content
 	// controllers select the namespaces of ingress controllers.
 	controllers []metav1.LabelSelector
+	// unpublished leaves the external name out: the object may not have it.
+	unpublished bool
 }
 
 // held is what counts of a live Deployment for fields that others may take from the operator.
@@ -237,7 +239,11 @@ func (in input) ingress() *networkingv1ac.IngressApplyConfiguration {
 	backend := networkingv1ac.IngressBackend().WithService(networkingv1ac.IngressServiceBackend().WithName(in.name()).
 		WithPort(networkingv1ac.ServiceBackendPort().WithName(portName)))
 	path := networkingv1ac.HTTPIngressPath().WithPath(pathOf(in.app)).WithPathType(networkingv1.PathTypePrefix).WithBackend(backend)
-	spec, hosts := networkingv1ac.IngressSpec(), hostsOf(in.app)
+	spec, published := networkingv1ac.IngressSpec(), externalNames(in.app)
+	if in.unpublished {
+		published = nil
+	}
+	hosts := append([]string{in.app.Spec.WebAppHostname}, published...)
 	for _, host := range hosts {
 		spec.WithRules(networkingv1ac.IngressRule().WithHost(host).WithHTTP(networkingv1ac.HTTPIngressRuleValue().WithPaths(path)))
 	}
@@ -249,7 +255,7 @@ func (in input) ingress() *networkingv1ac.IngressApplyConfiguration {
 	for k, v := range asked.Annotations {
 		annotations[k] = string(v)
 	}
-	for _, name := range externalNames(in.app) {
+	for _, name := range published {
 		for _, key := range externalDNS {
 			annotations[key] = name
 		}

@@ -4,6 +4,9 @@
 package webapp_test
 
 import (
+	"fmt"
+	"strings"
+	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -91,6 +94,73 @@ var _ = Describe("A host name that several ask for", Ordered, func() {
 		Consistently(func() []testenv.Write {
 			return op.Wire.Writes(func(w testenv.Write) bool { return w.Path == "namespaces/"+a.Namespace+"/webapps/web/status" })
 		}).Should(HaveLen(1))
+	})
+
+	It("is granted to one, however many ask at once", func() {
+		const hosts, each = 10, 4
+		host := map[string]string{} // by namespace
+		for i := range hosts * each {
+			host[Namespace()] = fmt.Sprintf("race-%d.acme.com", i%hosts)
+		}
+		var all sync.WaitGroup
+		for ns, name := range host {
+			a := webApp(ns, func(s *v1alpha1.WebAppSpec) { s.WebAppHostname = name })
+			all.Go(func() {
+				defer GinkgoRecover()
+				Expect(Admin.Create(ctx, a)).To(Succeed())
+			})
+		}
+		all.Wait()
+		for ns := range host {
+			a := &v1alpha1.WebApp{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "web"}}
+			DeferCleanup(func() { Remove(a) })
+			Eventually(Condition(a, "Admitted")).Should(Or(Equal("True Done"), Equal("False HostnameTaken")))
+		}
+		made := map[string]map[string]bool{} // the namespaces in which an Ingress was ever made, by host name
+		for _, w := range op.Wire.Writes(func(w testenv.Write) bool { return strings.HasSuffix(w.Path, "/ingresses/web") }) {
+			ns := strings.Split(w.Path, "/")[1]
+			if name := host[ns]; name != "" {
+				if made[name] == nil {
+					made[name] = map[string]bool{}
+				}
+				made[name][ns] = true
+			}
+		}
+		Expect(made).To(HaveLen(hosts))
+		for name, namespaces := range made {
+			Expect(namespaces).To(HaveLen(1), name)
+		}
+	})
+
+	It("is served without the external name while that is another's", func() {
+		Create(webApp(Namespace(), func(s *v1alpha1.WebAppSpec) { s.Publish = &v1alpha1.Publish{ExternalName: new("www.taken.com")} }))
+		asking := func(name string) func(*v1alpha1.WebAppSpec) {
+			return func(s *v1alpha1.WebAppSpec) { s.Publish = &v1alpha1.Publish{ExternalName: &name} }
+		}
+		had := serving(webApp(Namespace(), asking("www.mine.com")))
+		uid := uidOf(ingressOf(had))
+		Change(had, func(a *v1alpha1.WebApp) { asking("www.taken.com")(&a.Spec) })
+		Eventually(Ready(had)).Should(Equal("False HostnameTaken"))
+		never := Create(webApp(Namespace(), asking("www.taken.com")))
+		Eventually(Ready(never)).Should(HavePrefix("False"))
+		Change(had, func(a *v1alpha1.WebApp) { a.Spec.WebAppImage = "registry.acme.com/app/app:v2" })
+		for _, a := range []*v1alpha1.WebApp{had, never} {
+			composed(a)
+			i := ingressOf(a)
+			Eventually(func(g Gomega) {
+				g.Expect(Reload(i)).To(Succeed())
+				g.Expect(i.Spec.Rules).To(HaveLen(1))
+				g.Expect(i.Spec.Rules[0].Host).To(Equal(a.Spec.WebAppHostname))
+				g.Expect(i.Annotations).NotTo(ContainElement("www.taken.com"))
+				g.Expect(Reload(a)).To(Succeed())
+				g.Expect(a.Status.Claims).To(Equal([]string{a.Spec.WebAppHostname + "/"}))
+				g.Expect(live(deploymentOf(a)).Spec.Template.Spec.Containers[0].Image).To(Equal(a.Spec.WebAppImage))
+			}).Should(Succeed())
+		}
+		Expect(uidOf(ingressOf(had))).To(Equal(uid), "the Ingress of before")
+		roll(had)
+		Eventually(Ready(had)).Should(Equal("False HostnameTaken"))
+		Expect(Message(had, "Ready")).To(And(ContainSubstring("www.taken.com"), ContainSubstring("served at http://"+had.Spec.WebAppHostname)))
 	})
 
 	It("makes none of them run because of what is another's business", func() {

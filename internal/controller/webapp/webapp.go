@@ -181,7 +181,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 		RetryMax:                o.RetryMax,
 		Clock:                   o.Clock,
-	}, kind{o})
+	}, kind{o, newPromises()})
 }
 
 // proves tells a child from a copy of it by its name.
@@ -237,7 +237,10 @@ func tierKeys(*v1alpha1.WebApp) (keys []client.ObjectKey) {
 	return keys
 }
 
-type kind struct{ Options }
+type kind struct {
+	Options
+	promises *promises
+}
 
 // Steps is the whole life of a WebApp.
 func (k kind) Steps(s engine.Scope[*v1alpha1.WebApp]) []engine.Step {
@@ -260,7 +263,9 @@ type run struct {
 	kind
 
 	// granted are the claims that the object may have.
-	granted    []string
+	granted []string
+	// lost is why the object may not have its external name.
+	lost       refusal
 	migrations migrations
 	// records are the ControllerRevisions of the object.
 	records []*appsv1.ControllerRevision
@@ -309,7 +314,7 @@ func (r *run) look(ctx context.Context) (in input, err error) {
 	if err := r.steer(ctx); err != nil {
 		return in, err
 	}
-	in = input{app: r.app, controllers: r.IngressControllers, hold: r.hold, revision: r.course.number, content: r.taken}
+	in = input{app: r.app, controllers: r.IngressControllers, hold: r.hold, revision: r.course.number, content: r.taken, unpublished: r.lost.reason != ""}
 	if in.deployment, err = r.findDeployment(ctx); err != nil {
 		return in, err
 	}
