@@ -314,7 +314,8 @@ func (r *run) look(ctx context.Context) (in input, err error) {
 	if err := r.steer(ctx); err != nil {
 		return in, err
 	}
-	in = input{app: r.app, controllers: r.IngressControllers, hold: r.hold, revision: r.course.number, content: r.taken, unpublished: r.lost.reason != ""}
+	in = input{app: r.app, controllers: r.IngressControllers, hold: r.hold, revision: r.course.number, content: r.taken}
+	in.unpublished = r.lost.reason != ""
 	if in.deployment, err = r.findDeployment(ctx); err != nil {
 		return in, err
 	}
