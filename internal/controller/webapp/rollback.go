@@ -41,10 +41,10 @@ func (r *run) steer(ctx context.Context) error {
 	if app.Spec, err = restored(r.Obj.Spec, wanted); err != nil {
 		return err
 	}
-	if r.lacks, err = r.findDatabase(ctx); err != nil {
+	if r.lacks, err = r.findDatabase(ctx, app.Spec.DatabaseSecretRef); err != nil {
 		return err
 	}
-	if r.hold = r.lacks != "" || r.holds(); !r.hold {
+	if r.hold = r.lacks.what != "" || r.holds(); !r.hold {
 		take(r.Obj, r.course, app.Spec.WebAppImage, own.hash)
 		r.taken = wanted
 	}
@@ -118,13 +118,33 @@ func (r *run) judgeLate(ctx context.Context, f finding, due time.Time) (engine.O
 		return judgeLacking(r.Obj, r.course, f, due, now), nil
 	}
 	to := r.Obj.Status.ServingRevision
-	_, found, err := r.recall(ctx, hashOf(&r.Obj.Status, to), content{})
+	obstacle, err := r.findObstacle(ctx, to)
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	if !found {
-		return engine.BlockFor(lookAgain, ReasonRolloutFailed, failure(r.Obj, f)+". "+unknown(r.Obj, to, r.hasRecord)), nil
+	if obstacle != "" {
+		return engine.BlockFor(lookAgain, ReasonRolloutFailed, failure(r.Obj, f)+". "+obstacle), nil
 	}
 	rollBack(r.Obj, failure(r.Obj, f), now)
 	return engine.Wait(lookAgain, ReasonRolledBack, undone(r.Obj)+fmt.Sprintf(". Revision %d is rolled out instead", to)).Warning().Due(now), nil
+}
+
+// findObstacle finds out why a revision cannot be rolled back to; empty when it can.
+func (r *run) findObstacle(ctx context.Context, to int64) (string, error) {
+	what, found, err := r.recall(ctx, hashOf(&r.Obj.Status, to), content{})
+	if err != nil {
+		return "", err
+	}
+	if !found {
+		return unknown(r.Obj, to, r.hasRecord), nil
+	}
+	then, err := restored(r.Obj.Spec, what)
+	if err != nil {
+		return "", err
+	}
+	lacks, err := r.findDatabase(ctx, then.DatabaseSecretRef)
+	if err != nil || lacks.what == "" {
+		return "", err
+	}
+	return fmt.Sprintf("Revision %d, which has served last, is not rolled back to, because %s. Create it, or change the spec", to, lacks.what), nil
 }

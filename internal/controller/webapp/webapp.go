@@ -262,7 +262,7 @@ type run struct {
 	taken content
 	// missing is the number of a revision that is to be rolled back to and that there is not; else 0.
 	missing int64
-	lacks   string // of the connection to the database
+	lacks   lack // of the connection to the database
 	seen    observation
 }
 

@@ -1,0 +1,86 @@
+// Copyright 2026 The Acme Platform Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webapp_test
+
+import (
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
+	"github.com/acme/platform-operator/internal/operator"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
+)
+
+var _ = Describe("A version that is held back", Ordered, ContinueOnFailure, func() {
+	var now *clocktesting.FakePassiveClock
+	BeforeAll(func() {
+		now = clocktesting.NewFakePassiveClock(time.Now())
+		StartOperator(func(o *operator.Options) { o.Clock = now })
+	})
+	pass := func(a *v1alpha1.WebApp, d time.Duration) {
+		GinkgoHelper()
+		now.SetTime(now.Now().Add(d))
+		Poke(a)
+	}
+	database := func(name string) func(*v1alpha1.WebAppSpec) {
+		return func(s *v1alpha1.WebAppSpec) { s.DatabaseSecretRef = &v1alpha1.DatabaseSecretReference{Name: name} }
+	}
+	// moved is a WebApp whose version 1 has served with the Secret db, and whose version 2 is deployed with another one.
+	moved := func(with ...func(*v1alpha1.WebAppSpec)) *v1alpha1.WebApp {
+		GinkgoHelper()
+		ns := Namespace()
+		other := databaseSecret(ns, password)
+		other.Name = "db-2"
+		Create(other)
+		Create(databaseSecret(ns, password))
+		a := serving(webApp(ns, append(with, database("db"))...))
+		Change(a, func(a *v1alpha1.WebApp) {
+			a.Spec.WebAppImage = imageOf(2)
+			database("db-2")(&a.Spec)
+		})
+		Eventually(deployedImage(a)).Should(Equal(imageOf(2)))
+		return a
+	}
+
+	It("because a rollback lacks its database says so, and what to do", func() {
+		a := moved()
+		roll(a)
+		AwaitReady(a)
+		Remove(databaseSecret(a.Namespace, ""))
+		rollbackTo(a, new(int64(1)))
+		Eventually(Ready(a)).Should(Equal("False WaitingForDatabase"))
+		Expect(Message(a, "DatabaseReady")).To(Equal("spec.rollbackTo asks for revision 1, and the Secret db does not exist. No pod of it starts before that; " +
+			"those that serve continue. Create it, choose another revision, or remove spec.rollbackTo"))
+		Expect(Condition(a, "Stalled")()).To(Equal("True WaitingForDatabase"))
+		Consistently(deployedImage(a), "500ms").Should(Equal(imageOf(2)))
+		Create(databaseSecret(a.Namespace, password))
+		Poke(a)
+		Eventually(deployedImage(a)).Should(Equal(imageOf(1)))
+	})
+
+	It("because an automatic rollback lacks its database says so, and is rolled back to once it is there", func() {
+		a := moved(deadline(true))
+		stuck(a, imageOf(2), "")
+		begun(a, 2)
+		Remove(databaseSecret(a.Namespace, ""))
+		pass(a, 6*time.Minute)
+		Eventually(Ready(a)).Should(Equal("False RolloutFailed"))
+		Expect(Message(a, "Deployed")).To(HaveSuffix(
+			". Revision 1, which has served last, is not rolled back to, because the Secret db does not exist. Create it, or change the spec"))
+		Consistently(deployedImage(a), "500ms").Should(Equal(imageOf(2)))
+		Create(databaseSecret(a.Namespace, password))
+		Poke(a)
+		Eventually(deployedImage(a)).Should(Equal(imageOf(1)))
+		Remove(databaseSecret(a.Namespace, ""))
+		Poke(a)
+		Eventually(Ready(a)).Should(Equal("False WaitingForDatabase"))
+		Expect(Message(a, "DatabaseReady")).To(ContainSubstring(". Revision 1 is to serve instead, and the Secret db does not exist."))
+		Expect(Condition(a, "Stalled")()).To(Equal("True WaitingForDatabase"))
+		Expect(deployedImage(a)()).To(Equal(imageOf(1)))
+	})
+})
