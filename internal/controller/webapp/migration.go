@@ -79,11 +79,6 @@ func (in input) migrationJob() (*batchv1.Job, error) {
 	}, nil
 }
 
-// isMigration tells a migration's Job from a copy of it, by its name.
-func isMigration(app *v1alpha1.WebApp, name string) bool {
-	return endsInHash(app, migrationSuffix, name)
-}
-
 // migrations are the Jobs that a WebApp has, and what has to happen next.
 type migrations struct {
 	current *batchv1.Job // that of the present version

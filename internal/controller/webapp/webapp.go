@@ -136,10 +136,7 @@ var keeps = []client.Object{&batchv1.Job{}, &appsv1.ControllerRevision{}}
 
 // Holds are all children: each is compared with what is wanted.
 var Holds = func() (all []engine.Held) {
-	for _, o := range owns {
-		all = append(all, engine.Held{Of: o})
-	}
-	for _, o := range keeps {
+	for _, o := range slices.Concat(owns, keeps) {
 		all = append(all, engine.Held{Of: o})
 	}
 	return all
@@ -178,23 +175,20 @@ func Register(mgr ctrl.Manager, o Options) error {
 
 // proves tells a child from a copy of it by its name.
 func proves(app *v1alpha1.WebApp, child client.Object) bool {
-	name := child.GetName()
-	if _, isJob := child.(*batchv1.Job); isJob {
-		return isMigration(app, name)
-	}
-	if _, isConfig := child.(*corev1.ConfigMap); isConfig {
+	switch name := child.GetName(); child.(type) {
+	case *batchv1.Job:
+		return endsInHash(app, migrationSuffix, name)
+	case *corev1.ConfigMap:
 		return endsInHash(app, configSuffix, name)
-	}
-	if _, isRevision := child.(*appsv1.ControllerRevision); isRevision {
+	case *appsv1.ControllerRevision:
 		return endsInHash(app, revisionSuffix, name)
-	}
-	if _, isPolicy := child.(*networkingv1.NetworkPolicy); isPolicy {
+	case *networkingv1.NetworkPolicy:
 		return name == policyName(app)
-	}
-	if _, isWatcher := child.(*autorebootv1alpha1.ConfigWatcher); isWatcher {
+	case *autorebootv1alpha1.ConfigWatcher:
 		return name == watcherName(app)
+	default:
+		return name == nameOf(app)
 	}
-	return name == nameOf(app)
 }
 
 // endsInHash reports whether a name is one that ends in a hash of what the child holds.
