@@ -105,7 +105,7 @@ func (r *run) checkDatabase(context.Context) (engine.Outcome, error) {
 func judgeLack(app *v1alpha1.WebApp, c course, l lack) engine.Outcome {
 	const stays = ". No pod of it starts before that; those that serve continue. "
 	switch c.why {
-	case byUser:
+	case byUser, byBoth:
 		return engine.BlockFor(recheck, ReasonWaitingForDatabase, fmt.Sprintf(
 			"spec.rollbackTo asks for revision %d, and %s", c.number, l.what)+stays+"Create it, choose another revision, or remove spec.rollbackTo")
 	case byFailure:

@@ -114,7 +114,17 @@ func endOf(j *batchv1.Job) batchv1.JobConditionType {
 // holds reports whether no pod of the present version may start yet.
 func (m migrations) holds(app *v1alpha1.WebApp) bool {
 	current := migrationName(app)
-	return m.running != nil || current != "" && app.Status.Migrated != current
+	return m.running != nil || current != "" && app.Status.Migrated != current && migratedFor(&app.Status, current) == 0
+}
+
+// migratedFor is a revision on record for which a migration has succeeded; 0 when there is none.
+func migratedFor(status *v1alpha1.WebAppStatus, migration string) int64 {
+	for _, r := range status.Revisions {
+		if r.Migrated == migration {
+			return r.Number
+		}
+	}
+	return 0
 }
 
 // unended reports whether any migration has not ended.
@@ -148,7 +158,7 @@ func (r *run) migrate(ctx context.Context) (engine.Outcome, error) {
 			return engine.Outcome{}, err
 		}
 	}
-	switch {
+	switch earlier := migratedFor(&r.Obj.Status, current); {
 	case r.course.why != bySpec:
 		return r.migrateNothing(ctx)
 	case current == "":
@@ -156,19 +166,29 @@ func (r *run) migrate(ctx context.Context) (engine.Outcome, error) {
 		return engine.Done().Saying("no migration is asked for"), nil
 	case r.Obj.Status.Migrated == current:
 		return engine.Done().Saying("the migration of the present version has succeeded"), nil
+	case earlier != 0:
+		return engine.Done().Saying(fmt.Sprintf("the migration to %s has succeeded earlier, for revision %d, and does not run again; "+
+			"what later migrations have changed is not undone", r.Obj.Spec.WebAppImage, earlier)), nil
 	case m.current == nil:
 		return r.startMigration(ctx)
+	default:
+		return r.finishMigration(ctx)
 	}
-	switch endOf(m.current) {
+}
+
+// finishMigration records that the migration of the present version has ended, or reports what it does.
+func (r *run) finishMigration(ctx context.Context) (engine.Outcome, error) {
+	current := r.migrations.current
+	switch endOf(current) {
 	case batchv1.JobComplete:
-		r.Obj.Status.Migrated = current
+		r.Obj.Status.Migrated = current.Name
 		return engine.Wait(0, ReasonMigrating, "the migration has succeeded; the present version is rolled out").Due(r.Clock.Now()), nil
 	case batchv1.JobFailed:
-		_, said, err := r.podOf(ctx, m.current)
+		_, said, err := r.podOf(ctx, current)
 		return engine.Block(ReasonMigrationFailed, "the migration to "+r.Obj.Spec.WebAppImage+" has failed, and the version of before "+
 			"continues to serve"+said+". It is tried again when spec.webAppImage or spec.migration changes"), err
 	default:
-		return r.watchMigration(ctx, m.current, "")
+		return r.watchMigration(ctx, current, "")
 	}
 }
 

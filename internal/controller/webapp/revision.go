@@ -5,6 +5,7 @@ package webapp
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -120,6 +121,7 @@ type cause int
 const (
 	bySpec    cause = iota // the spec says what it does
 	byUser                 // spec.rollbackTo names it
+	byBoth                 // spec.rollbackTo names it, and the spec says what it does
 	byFailure              // another one has failed
 )
 
@@ -143,11 +145,11 @@ func choose(app *v1alpha1.WebApp, own string) course {
 	}
 }
 
-// named is the course to the revision of a number. To one with the spec's own content, the spec leads as well.
+// named is the course to the revision of a number.
 func named(app *v1alpha1.WebApp, number int64, why cause, own string) course {
 	c := course{number, hashOf(&app.Status, number), why}
-	if c.hash == own {
-		c.why = bySpec
+	if c.hash == own && why == byUser {
+		c.why = byBoth
 	}
 	return c
 }
@@ -193,7 +195,10 @@ func take(app *v1alpha1.WebApp, c course, image, own string) {
 		status.Revision, status.Rollout = c.number, &v1alpha1.Rollout{}
 	}
 	status.LastRevision = max(status.LastRevision, c.number)
-	is := v1alpha1.Revision{Number: c.number, Image: image, Hash: c.hash}
+	is := v1alpha1.Revision{Number: c.number, Image: image, Hash: c.hash, Migrated: recordOf(status, c.number).Migrated}
+	if c.why == bySpec { // its migration has succeeded, or else it would be held back
+		is.Migrated = cmp.Or(migrationName(app), is.Migrated)
+	}
 	if len(status.Revisions) > 0 && status.Revisions[0] == is {
 		return
 	}

@@ -229,7 +229,7 @@ func TestChoose(t *testing.T) {
 		{"a content that is new", history(plain, 3, 1), "x", course{4, "x", bySpec}},
 		{"a number is not given twice", history(func(a *v1alpha1.WebApp) { a.Status.LastRevision = 9 }, 3), "x", course{10, "x", bySpec}},
 		{"rollbackTo", history(asked(1), 3, 1), "3", course{1, "1", byUser}},
-		{"rollbackTo what the spec says", history(asked(3), 3, 1), "3", course{3, "3", bySpec}},
+		{"rollbackTo what the spec says", history(asked(3), 3, 1), "3", course{3, "3", byBoth}},
 		{"rollbackTo what there is not", history(asked(2), 3, 1), "3", course{2, "", byUser}},
 		{"rollbackTo with a new spec", history(asked(1), 3, 1), "x", course{1, "1", byUser}},
 		{"an automatic rollback", history(failed(3, 1), 3, 1), "3", course{1, "1", byFailure}},
@@ -240,6 +240,32 @@ func TestChoose(t *testing.T) {
 		{"rollbackTo comes first", history(both(failed(3, 1), asked(2)), 3, 2, 1), "3", course{2, "2", byUser}},
 	} {
 		if diff := cmp.Diff(tc.want, choose(tc.app, tc.own), cmp.AllowUnexported(course{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.why, diff)
+		}
+	}
+}
+
+func TestARevisionRecordsItsMigration(t *testing.T) {
+	v1, v2 := migrating(), migrating(func(s *v1alpha1.WebAppSpec) { s.WebAppImage = "a:v2" })
+	take(v1, course{1, "1", bySpec}, "i", "1")
+	v2.Status = v1.Status
+	take(v2, course{2, "2", bySpec}, "i", "2")
+	for _, tc := range []struct {
+		why  string
+		app  *v1alpha1.WebApp
+		take course
+	}{
+		{"the same", v2, course{2, "2", bySpec}},
+		{"one of before", v1, course{1, "1", bySpec}},
+		{"a rollback that a user asks for", v2, course{1, "1", byUser}},
+		{"a rollback after a failure", v2, course{1, "1", byFailure}},
+		{"none is asked for any more", app(common.TierDev), course{1, "1", bySpec}},
+	} {
+		a := tc.app.DeepCopy()
+		v2.Status.DeepCopyInto(&a.Status)
+		take(a, tc.take, "i", "")
+		got := []string{recordOf(&a.Status, 1).Migrated, recordOf(&a.Status, 2).Migrated}
+		if diff := cmp.Diff([]string{migrationName(v1), migrationName(v2)}, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.why, diff)
 		}
 	}
