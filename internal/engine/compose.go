@@ -57,6 +57,11 @@ type Child struct {
 	exact   bool
 }
 
+// String names the child in messages.
+func (c Child) String() string { return c.identity().String() }
+
+func (c Child) identity() identity { return identity{reflect.TypeOf(c.newLive()), c.key} }
+
 // liveObject is the pointer type PL of the struct type L.
 type liveObject[L any] interface {
 	*L
@@ -125,7 +130,7 @@ func (s Scope[T]) Compose(desired func() ([]Child, error)) func(context.Context)
 		for _, c := range children {
 			out, err := s.attempt(ctx, c)
 			all.add(out, err)
-			what := identity{reflect.TypeOf(c.newLive()), c.key}
+			what := c.identity()
 			keep[what] = true
 			held[what.goType] = held[what.goType] || err != nil || !out.GoesOn()
 		}
@@ -230,7 +235,7 @@ func (s Scope[T]) attempt(ctx context.Context, c Child) (Outcome, error) {
 // apply applies one child unless it already matches.
 func (s Scope[T]) apply(ctx context.Context, c Child) (Outcome, error) {
 	live := c.newLive()
-	what := identity{reflect.TypeOf(live), c.key}
+	what := c.identity()
 	s.stamp(c)
 	err := s.Client.Get(ctx, c.key, live)
 	if err == nil {

@@ -90,7 +90,7 @@ func (r *run) findDatabase(ctx context.Context, ref *v1alpha1.DatabaseSecretRefe
 
 // checkDatabase reports whether the application can be told how to reach its database.
 func (r *run) checkDatabase(context.Context) (engine.Outcome, error) {
-	switch ref := r.app.Spec.DatabaseSecretRef; {
+	switch ref := r.target.Spec.DatabaseSecretRef; {
 	case ref == nil:
 		return engine.Done().Saying("no database is asked for"), nil
 	case r.lacks.what != "":

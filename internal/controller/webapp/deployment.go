@@ -17,10 +17,10 @@ import (
 	"github.com/acme/platform-operator/internal/engine"
 )
 
-// deploymentChildren is the Deployment, and the template that its pods have or get. While no pod of the present version may start
-// it stays as it is, or is not made.
+// deploymentChildren is the Deployment, and the template that its pods have or get. One that is kept stays as it is, or is not
+// made.
 func (in input) deploymentChildren() ([]engine.Child, *corev1ac.PodTemplateSpecApplyConfiguration, error) {
-	if !in.hold {
+	if !in.keep {
 		d, err := in.deploymentIntent()
 		if err != nil {
 			return nil, nil, err
@@ -54,7 +54,11 @@ func (in input) deploymentIntent() (*appsv1ac.DeploymentApplyConfiguration, erro
 	spec := appsv1ac.DeploymentSpec().WithSelector(in.selector()).WithStrategy(in.strategy()).WithTemplate(template).
 		WithRevisionHistoryLimit(orDefault(in.app.Spec.RevisionHistoryLimit, of(in.app.Spec.DeploymentTier).history))
 	spec.Replicas = in.replicas()
-	return appsv1ac.Deployment(in.name(), in.app.Namespace).WithSpec(spec), nil
+	d := appsv1ac.Deployment(in.name(), in.app.Namespace).WithSpec(spec)
+	if in.content.hash != "" {
+		d.WithAnnotations(map[string]string{AnnotationRevision: in.content.hash})
+	}
+	return d, nil
 }
 
 // replicas is the number of pods to ask for, or nil when that is somebody else's business. A number that was not asked for

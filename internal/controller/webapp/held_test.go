@@ -8,7 +8,12 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
 	"github.com/acme/platform-operator/internal/operator"
@@ -46,6 +51,46 @@ var _ = Describe("A version that is held back", Ordered, ContinueOnFailure, func
 		Eventually(deployedImage(a)).Should(Equal(imageOf(2)))
 		return a
 	}
+
+	It("because of its migration leaves all children to the version that serves", func() {
+		a := serving(webApp(Namespace(), func(s *v1alpha1.WebAppSpec) {
+			s.Ports, s.Config = []v1alpha1.Port{{Name: "old", Port: 9000}}, map[string]v1alpha1.FileContent{"app.ini": "x=1"}
+		}))
+		d, s := live(deploymentOf(a)), live(&corev1.Service{ObjectMeta: meta(a)})
+		template, ports := d.Spec.Template, s.Spec.Ports
+		Change(a, func(a *v1alpha1.WebApp) {
+			a.Spec.WebAppImage, a.Spec.Ports = imageOf(2), []v1alpha1.Port{{Name: "new", Port: 9001}}
+			a.Spec.Config, a.Spec.Migration = map[string]v1alpha1.FileContent{"app.ini": "x=2"}, &v1alpha1.Migration{Command: []string{"migrate"}}
+		})
+		Eventually(Ready(a)).Should(Equal("False Migrating"))
+		jobs := &batchv1.JobList{}
+		Expect(Admin.List(ctx, jobs, client.InNamespace(a.Namespace))).To(Succeed())
+		files := jobs.Items[0].Spec.Template.Spec.Volumes[0].ConfigMap.Name
+		Expect(live(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: a.Namespace, Name: files}}).Data).To(HaveKeyWithValue("app.ini", "x=2"))
+
+		By("somebody changing its image")
+		Expect(Admin.Patch(ctx, d, client.RawPatch("application/strategic-merge-patch+json",
+			[]byte(`{"spec":{"template":{"spec":{"containers":[{"name":"app","image":"evil"}]}}}}`)), client.FieldOwner("kubectl-set"))).To(Succeed())
+		Eventually(func() corev1.PodTemplateSpec { _ = Reload(d); return d.Spec.Template }).Should(Equal(template))
+		By("a change of what is around the pods")
+		Change(a, func(a *v1alpha1.WebApp) {
+			a.Spec.WebAppReplicas, a.Spec.Strategy = new(int32(5)), &v1alpha1.Strategy{Type: v1alpha1.StrategyRecreate}
+		})
+		Eventually(func() []any { _ = Reload(d); return []any{*d.Spec.Replicas, d.Spec.Strategy.Type} }).Should(Equal([]any{int32(5), appsv1.RecreateDeploymentStrategyType}))
+		By("somebody deleting it")
+		Remove(d)
+		Eventually(func() error { return Reload(d) }).Should(Succeed())
+		Expect(d.Spec.Template).To(Equal(template))
+		Expect(Reload(s)).To(Succeed())
+		Expect(s.Spec.Ports).To(Equal(ports))
+		Expect(Reload(a)).To(Succeed())
+		Expect([]any{a.Status.Revision, a.Status.LastRevision}).To(Equal([]any{int64(1), int64(1)}))
+
+		By("its migration succeeding")
+		succeed(a)
+		Eventually(deployedImage(a)).Should(Equal(imageOf(2)))
+		Eventually(func() string { _ = Reload(s); return s.Spec.Ports[1].Name }).Should(Equal("new"))
+	})
 
 	It("because a rollback lacks its database says so, and what to do", func() {
 		a := moved()

@@ -114,7 +114,12 @@ func endOf(j *batchv1.Job) batchv1.JobConditionType {
 // holds reports whether no pod of the present version may start yet.
 func (m migrations) holds(app *v1alpha1.WebApp) bool {
 	current := migrationName(app)
-	return m.running != nil || current != "" && app.Status.Migrated != current && migratedFor(&app.Status, current) == 0
+	return m.running != nil || current != "" && !hasMigrated(&app.Status, current)
+}
+
+// hasMigrated reports whether a migration has succeeded: the last one, or that of a revision on record.
+func hasMigrated(status *v1alpha1.WebAppStatus, migration string) bool {
+	return status.Migrated == migration || migratedFor(status, migration) != 0
 }
 
 // migratedFor is a revision on record for which a migration has succeeded; 0 when there is none.

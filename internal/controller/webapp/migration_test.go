@@ -100,7 +100,7 @@ func TestMigrationsHold(t *testing.T) {
 	}
 }
 
-func TestTheDeploymentStaysAsItIsWhileAMigrationRuns(t *testing.T) {
+func TestADeploymentOfWhichThereIsNoRecordStaysAsItIs(t *testing.T) {
 	was := ours(t, app(common.TierDev))
 	next := migrating(func(s *v1alpha1.WebAppSpec) { s.WebAppImage, s.ServiceAccountName = "a:v2", new("robot") })
 	children := func(in input) int {
@@ -110,7 +110,7 @@ func TestTheDeploymentStaysAsItIsWhileAMigrationRuns(t *testing.T) {
 		}
 		return len(all)
 	}
-	if none, some := children(input{app: next, hold: true}), children(input{app: next, hold: true, deployment: was}); some != none+2 {
+	if none, some := children(input{app: next, keep: true}), children(input{app: next, keep: true, deployment: was}); some != none+2 {
 		t.Errorf("%d children without a Deployment, %d with one: it and its ServiceAccount stay", none, some)
 	}
 	if *was.ours.Spec.Template.Spec.Containers[0].Image != "registry.acme.com/app/app:v1.4" {

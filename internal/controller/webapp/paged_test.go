@@ -53,7 +53,7 @@ func (f few) List(_ context.Context, list client.ObjectList, opts ...client.List
 }
 
 func runAgainst(t *testing.T, a *v1alpha1.WebApp, objects ...client.Object) *run {
-	return &run{Scope: engine.Scope[*v1alpha1.WebApp]{Obj: a, Live: few{t: t, objects: objects}}, app: a}
+	return &run{Scope: engine.Scope[*v1alpha1.WebApp]{Obj: a, Live: few{t: t, objects: objects}}, in: input{app: a}, target: a}
 }
 
 func inNamespace(p corev1.Pod, a *v1alpha1.WebApp, label, value string) *corev1.Pod {
@@ -116,7 +116,7 @@ func TestNothingRunsBesideAMigration(t *testing.T) {
 func TestARecordOfARevisionIsOneThatThereIs(t *testing.T) {
 	a := history(func(*v1alpha1.WebApp) {}, 1)
 	long := v1alpha1.Revision{Hash: strings.Repeat("a", 64)}
-	r := &run{Scope: engine.Scope[*v1alpha1.WebApp]{Obj: a}, taken: content{hash: "1"}}
+	r := &run{Scope: engine.Scope[*v1alpha1.WebApp]{Obj: a}, in: input{content: content{hash: "1"}}}
 	if !r.hasRecord(a.Status.Revisions[0]) || r.hasRecord(long) {
 		t.Error("the revision that is made has a record, and no other")
 	}

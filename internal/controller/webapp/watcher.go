@@ -157,7 +157,7 @@ func judgeWatcher(w *autorebootv1alpha1.ConfigWatcher) engine.Outcome {
 // checkWatcher reports whether the pods roll when the content of their environment changes.
 func (r *run) checkWatcher(ctx context.Context) (engine.Outcome, error) {
 	if r.Obj.Spec.RestartOnChange {
-		pods, err := input{app: r.app}.template()
+		pods, err := r.in.template()
 		if n := len(sources(pods)); err != nil || n > maxWatched {
 			return engine.Block(ReasonTooManySources, fmt.Sprintf(
 				"the pods take their environment from %d ConfigMaps and Secrets, and restartOnChange watches the first %d only: "+

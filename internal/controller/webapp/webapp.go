@@ -248,12 +248,13 @@ type run struct {
 	migrations migrations
 	// records are the ControllerRevisions of the object.
 	records []*appsv1.ControllerRevision
-	// app is the object as the children are made from it: with the content of the revision that course names.
-	app    *v1alpha1.WebApp
+	// course is the revision that the pods are to be made from, and target the object with its content.
 	course course
-	// hold keeps the Deployment as it is; without it, taken is what is in the revision.
-	hold  bool
-	taken content
+	target *v1alpha1.WebApp
+	// hold: no pod of it may start yet.
+	hold bool
+	// in is what the children follow from.
+	in input
 	// missing is the number of a revision that is to be rolled back to and that there is not; else 0.
 	missing int64
 	lacks   lack // of the connection to the database
@@ -284,19 +285,21 @@ func (r *run) look(ctx context.Context) (in input, err error) {
 	if r.migrations, err = r.findMigrations(ctx); err != nil {
 		return in, err
 	}
-	if err := r.steer(ctx); err != nil {
+	deployment, err := r.findDeployment(ctx)
+	if err != nil {
 		return in, err
 	}
-	in = input{app: r.app, controllers: r.IngressControllers, hold: r.hold, revision: r.course.number, content: r.taken}
-	if in.deployment, err = r.findDeployment(ctx); err != nil {
+	if err := r.steer(ctx, deployment); err != nil {
 		return in, err
 	}
+	in = r.in
+	in.controllers, in.deployment = r.IngressControllers, deployment
 	service, exists, err := own(ctx, r, r.key(), &corev1.Service{})
 	if err != nil {
 		return in, err
 	}
 	in.clash = exists && in.clashes(service)
-	in.former, err = r.findFormerFiles(ctx, in.deployment)
+	in.former, err = r.findFormerFiles(ctx, in)
 	return in, err
 }
 
@@ -314,15 +317,15 @@ func (r *run) findDeployment(ctx context.Context) (*held, error) {
 }
 
 // findFormerFiles reads the ConfigMaps of the pods that serve, and of those that the Deployment starts until it is changed, where
-// they are not that of the present version.
-func (r *run) findFormerFiles(ctx context.Context, deployment *held) (all []*corev1.ConfigMap, err error) {
+// they are not wanted anyway.
+func (r *run) findFormerFiles(ctx context.Context, in input) (all []*corev1.ConfigMap, err error) {
 	wanted := []string{r.Obj.Status.ConfigMap}
-	if deployment != nil {
-		wanted = append(wanted, filesOf(deployment.live))
+	if in.deployment != nil {
+		wanted = append(wanted, filesOf(in.deployment.live))
 	}
 	slices.Sort(wanted)
 	for _, name := range slices.Compact(wanted) {
-		if name == "" || name == configName(r.app) {
+		if name == "" || slices.ContainsFunc(in.versions(), func(a *v1alpha1.WebApp) bool { return name == configName(a) }) {
 			continue
 		}
 		files, exists, err := own(ctx, r, client.ObjectKey{Namespace: r.Obj.Namespace, Name: name}, &corev1.ConfigMap{})
@@ -346,7 +349,7 @@ func (r *run) compose(ctx context.Context) (engine.Outcome, error) {
 	if err != nil || !out.GoesOn() {
 		return out, err
 	}
-	if in.deployment != nil || !in.hold {
+	if in.deployment != nil || !in.keep {
 		r.Obj.Status.Created = true
 	}
 	if out, err = r.observe(ctx, in.former, out); err != nil {
