@@ -55,6 +55,7 @@ type Child struct {
 	adopt   bool
 	replace bool
 	exact   bool
+	later   bool
 }
 
 // String names the child in messages.
@@ -106,6 +107,13 @@ func (c Child) OrReplace() Child {
 // for instance because others may take fields of it.
 func (c Child) IfUnchanged() Child {
 	c.exact = true
+	return c
+}
+
+// Later leaves a child as it is, or does not create it: it is only checked that no other owner has its name. It is for what a later
+// run creates, after work that would be in vain without it.
+func (c Child) Later() Child {
+	c.later = true
 	return c
 }
 
@@ -241,13 +249,15 @@ func (s Scope[T]) apply(ctx context.Context, c Child) (Outcome, error) {
 	if err == nil {
 		live, err = Whole(ctx, s.Live, live)
 	}
-	if apierrors.IsNotFound(err) {
+	switch {
+	case apierrors.IsNotFound(err) && c.later:
+		return Done(), nil
+	case apierrors.IsNotFound(err):
 		return s.create(ctx, c, what)
-	}
-	if err != nil {
+	case err != nil:
 		return Outcome{}, fmt.Errorf("reading %s: %w", what, err)
 	}
-	if out, err := s.mayTake(ctx, c, live, what); err != nil || !out.GoesOn() {
+	if out, err := s.mayTake(ctx, c, live, what); err != nil || !out.GoesOn() || c.later {
 		return out, err
 	}
 	differing, err := s.differing(c, live, what)

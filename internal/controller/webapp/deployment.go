@@ -18,7 +18,7 @@ import (
 )
 
 // deploymentChildren is the Deployment, and the template that its pods have or get. One that is kept stays as it is, or is not
-// made.
+// made yet: before a migration runs for it, its name has to be free.
 func (in input) deploymentChildren() ([]engine.Child, *corev1ac.PodTemplateSpecApplyConfiguration, error) {
 	if !in.keep {
 		d, err := in.deploymentIntent()
@@ -28,7 +28,8 @@ func (in input) deploymentChildren() ([]engine.Child, *corev1ac.PodTemplateSpecA
 		return []engine.Child{in.deploymentChild(d)}, d.Spec.Template, nil
 	}
 	if in.deployment == nil {
-		return nil, nil, nil
+		name := engine.NewChild[appsv1.Deployment](appsv1ac.Deployment(in.name(), in.app.Namespace), appsv1ac.ExtractDeployment)
+		return []engine.Child{name.Later()}, nil, nil
 	}
 	kept := in.deployment.ours
 	kept.OwnerReferences = nil // the engine adds it

@@ -92,6 +92,34 @@ var _ = Describe("A version that is held back", Ordered, ContinueOnFailure, func
 		Eventually(func() string { _ = Reload(s); return s.Spec.Ports[1].Name }).Should(Equal("new"))
 	})
 
+	DescribeTable("does not migrate while somebody else has the name of", func(theirs client.Object, named string) {
+		ns := Namespace()
+		theirs.SetNamespace(ns)
+		theirs.SetName("web")
+		Create(theirs)
+		a := Create(webApp(ns, func(s *v1alpha1.WebAppSpec) { s.Migration = &v1alpha1.Migration{Command: []string{"migrate"}} }))
+		Eventually(Ready(a)).Should(Equal("False NameTaken"))
+		Expect(Message(a, "Composed")).To(HavePrefix(named + " " + ns + "/web exists"))
+		Poke(a)
+		jobs := &batchv1.JobList{}
+		Consistently(func() []batchv1.Job {
+			Expect(Admin.List(ctx, jobs, client.InNamespace(ns))).To(Succeed())
+			return jobs.Items
+		}, "500ms").Should(BeEmpty())
+		Remove(theirs)
+		Poke(a)
+		Eventually(Ready(a)).Should(Equal("False Migrating"))
+		Expect(Reload(deploymentOf(a))).NotTo(Succeed())
+	},
+		Entry("the Deployment", &appsv1.Deployment{Spec: appsv1.DeploymentSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+			},
+		}}, "Deployment"),
+		Entry("the Service", &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}}}, "Service"),
+	)
+
 	It("because a rollback lacks its database says so, and what to do", func() {
 		a := moved()
 		roll(a)

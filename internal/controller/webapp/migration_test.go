@@ -110,8 +110,8 @@ func TestADeploymentOfWhichThereIsNoRecordStaysAsItIs(t *testing.T) {
 		}
 		return len(all)
 	}
-	if none, some := children(input{app: next, keep: true}), children(input{app: next, keep: true, deployment: was}); some != none+2 {
-		t.Errorf("%d children without a Deployment, %d with one: it and its ServiceAccount stay", none, some)
+	if none, some := children(input{app: next, keep: true}), children(input{app: next, keep: true, deployment: was}); some != none+1 {
+		t.Errorf("%d children without a Deployment, %d with one: its ServiceAccount stays", none, some)
 	}
 	if *was.ours.Spec.Template.Spec.Containers[0].Image != "registry.acme.com/app/app:v1.4" {
 		t.Error("the version of before has changed")
