@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -118,6 +119,30 @@ var _ = Describe("A version that is held back", Ordered, ContinueOnFailure, func
 			},
 		}}, "Deployment"),
 		Entry("the Service", &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}}}, "Service"),
+	)
+
+	DescribeTable("says why the pod of its migration is not created: because of", func(refuse func(ns string), with func(*v1alpha1.WebAppSpec), reason, says string) {
+		ns := Namespace()
+		refuse(ns)
+		a := Create(webApp(ns, with, func(s *v1alpha1.WebAppSpec) { s.Migration = &v1alpha1.Migration{Command: []string{"migrate"}} }))
+		Eventually(Ready(a)).Should(Equal("False Migrating"))
+		Eventually(func() string { pass(a, 10*time.Second); return Message(a, "Migrated") }).Should(ContainSubstring(says))
+		Expect(Condition(a, "Migrated")()).To(Equal("False " + reason))
+		Expect(Message(a, "Migrated")).To(MatchRegexp(`web-migrate-[0-9a-f]{10}"`), "the name of no pod, which would be another one each time")
+		pods := &corev1.PodList{}
+		Expect(Admin.List(ctx, pods, client.InNamespace(ns))).To(Succeed())
+		Expect(pods.Items).To(BeEmpty())
+	},
+		Entry("a quota", func(ns string) {
+			hard := corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}
+			q := Create(&corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "q"}, Spec: corev1.ResourceQuotaSpec{Hard: hard}})
+			q.Status = corev1.ResourceQuotaStatus{Hard: hard, Used: hard}
+			Expect(Admin.Status().Update(ctx, q)).To(Succeed())
+		}, func(*v1alpha1.WebAppSpec) {}, "PodsRefused", "exceeded quota: q"),
+		Entry("Pod Security", func(ns string) {
+			Patch(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, `{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"restricted"}}}`)
+		}, func(s *v1alpha1.WebAppSpec) { s.SecurityContext = &v1alpha1.SecurityContext{RunAsNonRoot: new(false)} }, "PodsRefused", `violates PodSecurity "restricted`),
+		Entry("nothing that the API server says", func(string) {}, func(*v1alpha1.WebAppSpec) {}, "Migrating", `has no pod yet; "kubectl describe job web-migrate-`),
 	)
 
 	It("because a rollback lacks its database says so, and what to do", func() {

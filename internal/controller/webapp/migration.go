@@ -10,10 +10,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -189,9 +191,9 @@ func (r *run) finishMigration(ctx context.Context) (engine.Outcome, error) {
 		r.Obj.Status.Migrated = current.Name
 		return engine.Wait(0, ReasonMigrating, "the migration has succeeded; the present version is rolled out").Due(r.Clock.Now()), nil
 	case batchv1.JobFailed:
-		_, said, err := r.podOf(ctx, current)
+		pods, err := r.podsOf(ctx, current)
 		return engine.Block(ReasonMigrationFailed, "the migration to "+r.Obj.Spec.WebAppImage+" has failed, and the version of before "+
-			"continues to serve"+said+". It is tried again when spec.webAppImage or spec.migration changes"), err
+			"continues to serve"+pods.said+". It is tried again when spec.webAppImage or spec.migration changes"), err
 	default:
 		return r.watchMigration(ctx, current, "")
 	}
@@ -216,29 +218,59 @@ func (r *run) startMigration(ctx context.Context) (engine.Outcome, error) {
 
 // watchMigration reports a migration that has not ended.
 func (r *run) watchMigration(ctx context.Context, j *batchv1.Job, before string) (engine.Outcome, error) {
-	wrong, _, err := r.podOf(ctx, j)
-	if wrong.rank > 0 {
-		return engine.Wait(lookAgain, wrong.reason, before+wrong.message), err
+	pods, err := r.podsOf(ctx, j)
+	if err == nil && !pods.any && r.Clock.Since(j.CreationTimestamp.Time) > soon {
+		pods.wrong, err = r.findRefusal(ctx, j)
+	}
+	if pods.wrong.rank > 0 {
+		return engine.Wait(lookAgain, pods.wrong.reason, before+pods.wrong.message), err
 	}
 	return engine.Wait(lookAgain, ReasonMigrating, before+"the Job "+j.Name+" runs; the version of before continues to serve"), err
 }
 
-// podOf reads the pods of a migration: what is wrong with one that has not ended, and the last words of one that has failed.
-func (r *run) podOf(ctx context.Context, j *batchv1.Job) (wrong finding, said string, err error) {
+// soon is when a Job should have a pod.
+const soon = 5 * time.Second
+
+// ofMigration is what can be told of the pods of a migration.
+type ofMigration struct {
+	any   bool
+	wrong finding // with one that has not ended
+	said  string  // by one that has failed
+}
+
+// podsOf reads the pods of a migration.
+func (r *run) podsOf(ctx context.Context, j *batchv1.Job) (of ofMigration, err error) {
 	_, err = tenancy.Each(ctx, r.Live, j.Namespace, &corev1.PodList{}, maxPods, func(p *corev1.Pod) {
+		of.any = true
 		if p.Status.Phase != corev1.PodFailed {
-			wrong = worse(wrong, diagnosePod(p))
+			of.wrong = worse(of.wrong, diagnosePod(p))
 		}
 		for _, s := range p.Status.ContainerStatuses {
 			if t := s.State.Terminated; t != nil && t.ExitCode != 0 {
-				said = strings.Replace(lastEnd(s.State), ", last with", ". It has ended with", 1)
+				of.said = strings.Replace(lastEnd(s.State), ", last with", ". It has ended with", 1)
 			}
 		}
 	}, client.MatchingLabels{batchv1.JobNameLabel: j.Name})
 	if err != nil {
-		return finding{}, "", fmt.Errorf("listing the pods of the migration: %w", err)
+		return ofMigration{}, fmt.Errorf("listing the pods of the migration: %w", err)
 	}
-	return wrong, said, nil
+	return of, nil
+}
+
+// findRefusal finds out why a Job has no pod. The status of a Job does not say that, and events may be missing: so the API server
+// is asked whether it would create the pod.
+func (r *run) findRefusal(ctx context.Context, j *batchv1.Job) (finding, error) {
+	whole := &batchv1.Job{} // the cache has no templates of Jobs
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(j), whole); err != nil {
+		return finding{}, client.IgnoreNotFound(err)
+	}
+	pod := &corev1.Pod{ObjectMeta: whole.Spec.Template.ObjectMeta, Spec: whole.Spec.Template.Spec}
+	pod.Namespace, pod.Name = j.Namespace, j.Name
+	err := r.Client.Create(ctx, pod, client.DryRunAll)
+	if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
+		return finding{5, ReasonPodsRefused, "the API server refuses to create the pod of the migration: " + quoted(err.Error())}, nil
+	}
+	return finding{1, ReasonMigrating, fmt.Sprintf("the Job %s has no pod yet; \"kubectl describe job %s\" shows why", j.Name, j.Name)}, nil
 }
 
 // findUnended asks the API server for what still runs of any migration: a Job that the cache does not have yet, or a pod that is

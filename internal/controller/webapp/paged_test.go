@@ -74,8 +74,8 @@ func TestPodsAreReadAFewAtATime(t *testing.T) {
 	if out, err := r.checkPods(t.Context()); err != nil || out.Reason() != ReasonCrashLoop {
 		t.Errorf("got %+v, %v", out, err)
 	}
-	if f, _, err := r.podOf(t.Context(), m); err != nil || f.reason != ReasonCrashLoop {
-		t.Errorf("got %+v, %v", f, err)
+	if of, err := r.podsOf(t.Context(), m); err != nil || of.wrong.reason != ReasonCrashLoop {
+		t.Errorf("got %+v, %v", of, err)
 	}
 }
 

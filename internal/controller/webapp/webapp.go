@@ -105,7 +105,7 @@ type Options struct {
 
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=create;delete;get;list;patch;watch
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=pods,verbs=list
+// +kubebuilder:rbac:groups="",resources=pods,verbs=create;list
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=serviceaccounts,verbs=create;delete;get;list;patch;watch
 // +kubebuilder:rbac:groups="",resources=services,verbs=create;delete;get;list;patch;watch
