@@ -15,10 +15,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/acme/platform-operator/internal/engine"
-	"github.com/acme/platform-operator/internal/tenancy"
 )
 
 const (
@@ -74,12 +72,9 @@ func (r *run) checkPods(ctx context.Context) (engine.Outcome, error) {
 	if r.seen.complete {
 		return judgeServing(r.Obj, r.course, r.seen.out), nil
 	}
-	pods := finding{}
-	_, err := tenancy.Each(ctx, r.Live, r.Obj.Namespace, &corev1.PodList{}, maxPods, func(p *corev1.Pod) {
-		pods = worse(pods, diagnosePod(p))
-	}, client.MatchingLabels(selectorOf(r.Obj)))
+	pods, err := r.findFaults(ctx)
 	if err != nil {
-		return engine.Outcome{}, fmt.Errorf("listing the pods: %w", err)
+		return engine.Outcome{}, err
 	}
 	return r.judgeLate(ctx, diagnose(r.seen.deployment, pods), r.seen.due)
 }

@@ -104,8 +104,13 @@ func diagnoseWaiting(which string, s corev1.ContainerStatus) finding {
 			"the image %s of %s cannot be pulled: %s", s.Image, which, quoted(cmp.Or(w.Message, w.Reason)))}
 	case "CrashLoopBackOff":
 		return finding{6, ReasonCrashLoop, which + " ends again and again" + lastEnd(s.LastTerminationState)}
-	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
+	case "CreateContainerConfigError":
+		if strings.Contains(w.Message, "runAsNonRoot") {
+			return finding{7, ReasonStartFailed, which + " cannot be started: " + quoted(w.Message) + ". Set spec.securityContext.runAsUser to another user than 0"}
+		}
 		return finding{7, ReasonConfigMissing, which + " cannot be started: " + quoted(w.Message)}
+	case "CreateContainerError", "RunContainerError":
+		return finding{7, ReasonStartFailed, which + " cannot be started: " + quoted(cmp.Or(w.Message, w.Reason)) + ". Check its command and volumeMounts"}
 	default:
 		return finding{}
 	}

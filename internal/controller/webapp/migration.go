@@ -219,11 +219,15 @@ func (r *run) startMigration(ctx context.Context) (engine.Outcome, error) {
 // watchMigration reports a migration that has not ended.
 func (r *run) watchMigration(ctx context.Context, j *batchv1.Job, before string) (engine.Outcome, error) {
 	pods, err := r.podsOf(ctx, j)
-	if err == nil && !pods.any && r.Clock.Since(j.CreationTimestamp.Time) > soon {
-		pods.wrong, err = r.findRefusal(ctx, j)
+	if err != nil {
+		return engine.Outcome{}, err
 	}
-	if pods.wrong.rank > 0 {
-		return engine.Wait(lookAgain, pods.wrong.reason, before+pods.wrong.message), err
+	wrong, err := r.worst(ctx, pods.ill)
+	if !pods.any && r.Clock.Since(j.CreationTimestamp.Time) > soon {
+		wrong, err = r.findRefusal(ctx, j)
+	}
+	if wrong.rank > 0 {
+		return engine.Wait(lookAgain, wrong.reason, before+wrong.message), err
 	}
 	return engine.Wait(lookAgain, ReasonMigrating, before+"the Job "+j.Name+" runs; the version of before continues to serve"), err
 }
@@ -233,17 +237,17 @@ const soon = 5 * time.Second
 
 // ofMigration is what can be told of the pods of a migration.
 type ofMigration struct {
-	any   bool
-	wrong finding // with one that has not ended
-	said  string  // by one that has failed
+	any  bool
+	ill  []patient // of those that have not ended
+	said string    // by one that has failed
 }
 
 // podsOf reads the pods of a migration.
 func (r *run) podsOf(ctx context.Context, j *batchv1.Job) (of ofMigration, err error) {
 	_, err = tenancy.Each(ctx, r.Live, j.Namespace, &corev1.PodList{}, maxPods, func(p *corev1.Pod) {
 		of.any = true
-		if p.Status.Phase != corev1.PodFailed {
-			of.wrong = worse(of.wrong, diagnosePod(p))
+		if is, may := examine(p); may && p.Status.Phase != corev1.PodFailed {
+			of.ill = append(of.ill, is)
 		}
 		for _, s := range p.Status.ContainerStatuses {
 			if t := s.State.Terminated; t != nil && t.ExitCode != 0 {

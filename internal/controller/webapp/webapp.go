@@ -73,6 +73,7 @@ const (
 	ReasonImagePullFailed     = "ImagePullFailed"
 	ReasonCrashLoop           = "CrashLoop"
 	ReasonConfigMissing       = "ConfigMissing"
+	ReasonStartFailed         = "StartFailed"
 	ReasonPodsRefused         = "PodsRefused"
 	ReasonUnschedulable       = "Unschedulable"
 	ReasonNotServing          = "NotServing"
@@ -111,6 +112,7 @@ type Options struct {
 // +kubebuilder:rbac:groups="",resources=services,verbs=create;delete;get;list;patch;watch
 // +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=create;delete;get;list;patch;watch
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=create;delete;get;list;patch;watch
+// +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=list
 // +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=create;delete;get;list;patch;watch
 // +kubebuilder:rbac:groups=autoreboot.acme.com,resources=configwatchers,verbs=create;delete;get;list;patch;watch
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=create;delete;get;list;watch
