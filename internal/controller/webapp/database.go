@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
@@ -25,12 +26,12 @@ func connectionKeys(ref *v1alpha1.DatabaseSecretReference) []connectionKey {
 		return nil
 	}
 	all := []connectionKey{
-		{"DATABASE_HOST", orDefault(ref.HostKey, "host"), "hostKey"},
-		{"DATABASE_PORT", orDefault(ref.PortKey, "port"), "portKey"},
-		{"DATABASE_USER", orDefault(ref.UsernameKey, "username"), "usernameKey"},
-		{"DATABASE_PASSWORD", orDefault(ref.PasswordKey, "password"), "passwordKey"},
-		{"DATABASE_NAME", orDefault(ref.DatabaseKey, "database"), "databaseKey"},
-		{"DATABASE_URL", orDefault(ref.URIKey, "uri"), "uriKey"},
+		{"DATABASE_HOST", ptr.Deref(ref.HostKey, "host"), "hostKey"},
+		{"DATABASE_PORT", ptr.Deref(ref.PortKey, "port"), "portKey"},
+		{"DATABASE_USER", ptr.Deref(ref.UsernameKey, "username"), "usernameKey"},
+		{"DATABASE_PASSWORD", ptr.Deref(ref.PasswordKey, "password"), "passwordKey"},
+		{"DATABASE_NAME", ptr.Deref(ref.DatabaseKey, "database"), "databaseKey"},
+		{"DATABASE_URL", ptr.Deref(ref.URIKey, "uri"), "uriKey"},
 	}
 	return slices.DeleteFunc(all, func(k connectionKey) bool { return k.key == "" })
 }

@@ -139,12 +139,12 @@ func TestDiagnose(t *testing.T) {
 
 func TestTheLastWordsOfAContainerAreItsLast(t *testing.T) {
 	long := "start ü\n" + strings.Repeat("trace é\n", 100) + "no column price\n"
-	got := lastEnd(ended(1, "Error", long))
+	got := lastEnd(", last with", ended(1, "Error", long))
 	if before, after, _ := strings.Cut(got, "…"); before != ", last with the exit code 1: " || !strings.HasSuffix(after, " trace é no column price") ||
 		len(after) > maxQuoted || !utf8.ValidString(got) {
 		t.Errorf("got %q", got)
 	}
-	if got := lastEnd(ended(1, "Error", "no\nport")); got != ", last with the exit code 1: no port" {
+	if got := lastEnd(", last with", ended(1, "Error", "no\nport")); got != ", last with the exit code 1: no port" {
 		t.Errorf("got %q", got)
 	}
 }

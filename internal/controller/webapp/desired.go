@@ -24,6 +24,7 @@ import (
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 	policyv1ac "k8s.io/client-go/applyconfigurations/policy/v1"
+	"k8s.io/utils/ptr"
 
 	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
@@ -66,6 +67,8 @@ type input struct {
 	former []*corev1.ConfigMap
 	// clash tells that somebody has given a port of the live Service the name of one of ours: the two cannot be merged.
 	clash bool
+	// configNames are the names of the files of versions, as far as they are known.
+	configNames map[*v1alpha1.WebApp]string
 	// controllers select the namespaces of ingress controllers.
 	controllers []metav1.LabelSelector
 }
@@ -164,20 +167,25 @@ func configName(app *v1alpha1.WebApp) string {
 	for _, name := range slices.Sorted(maps.Keys(app.Spec.Config)) {
 		fmt.Fprintf(h, "%d %s %d %s\n", len(name), name, len(app.Spec.Config[name]), app.Spec.Config[name])
 	}
-	return names.Job(app.Name, configSuffix+hex.EncodeToString(h.Sum(nil))[:hashLength])
+	return names.Job(app.Name, configSuffix+hex.EncodeToString(h.Sum(nil))[:names.DigestLength])
 }
 
-const (
-	configSuffix = "config-"
-	hashLength   = 10
-)
+const configSuffix = "config-"
 
-func configMap(app *v1alpha1.WebApp) *corev1ac.ConfigMapApplyConfiguration {
+// configName is that of a version, whose files are hashed once in a run.
+func (in input) configName(of *v1alpha1.WebApp) string {
+	if name, known := in.configNames[of]; known {
+		return name
+	}
+	return configName(of)
+}
+
+func (in input) configMap(app *v1alpha1.WebApp) *corev1ac.ConfigMapApplyConfiguration {
 	data := map[string]string{}
 	for name, content := range app.Spec.Config {
 		data[name] = string(content)
 	}
-	return corev1ac.ConfigMap(configName(app), app.Namespace).WithData(data).WithImmutable(true)
+	return corev1ac.ConfigMap(in.configName(app), app.Namespace).WithData(data).WithImmutable(true)
 }
 
 // filesOf is the name of the ConfigMap with the files of the pods of a Deployment; empty when they have none.
@@ -204,9 +212,9 @@ func imageOf(d *appsv1.Deployment) string {
 func (in input) files() (all []engine.Child) {
 	named := map[string]bool{"": true} // two versions may have the same files
 	for _, a := range in.versions() {
-		if name := configName(a); !named[name] {
+		if name := in.configName(a); !named[name] {
 			named[name] = true
-			all = append(all, configChild(configMap(a)))
+			all = append(all, configChild(in.configMap(a)))
 		}
 	}
 	for _, f := range in.former {
@@ -298,23 +306,16 @@ func (in input) autoscaler() *autoscalingv2ac.HorizontalPodAutoscalerApplyConfig
 	a := in.app.Spec.Autoscaling
 	metric := autoscalingv2ac.MetricSpec().WithType(autoscalingv2.ResourceMetricSourceType).WithResource(
 		autoscalingv2ac.ResourceMetricSource().WithName(corev1.ResourceCPU).WithTarget(
-			autoscalingv2ac.MetricTarget().WithType(autoscalingv2.UtilizationMetricType).WithAverageUtilization(orDefault(a.TargetCPU, defaultCPU))))
+			autoscalingv2ac.MetricTarget().WithType(autoscalingv2.UtilizationMetricType).WithAverageUtilization(ptr.Deref(a.TargetCPU, defaultCPU))))
 	return autoscalingv2ac.HorizontalPodAutoscaler(in.name(), in.app.Namespace).WithSpec(autoscalingv2ac.HorizontalPodAutoscalerSpec().
 		WithScaleTargetRef(autoscalingv2ac.CrossVersionObjectReference().WithAPIVersion("apps/v1").WithKind("Deployment").WithName(in.name())).
-		WithMinReplicas(orDefault(a.Min, defaultMin)).WithMaxReplicas(a.Max).WithMetrics(metric))
+		WithMinReplicas(ptr.Deref(a.Min, defaultMin)).WithMaxReplicas(a.Max).WithMetrics(metric))
 }
 
 const (
 	defaultMin = 2
 	defaultCPU = 80
 )
-
-func orDefault[T any](given *T, otherwise T) T {
-	if given == nil {
-		return otherwise
-	}
-	return *given
-}
 
 // networkPolicy lets the namespace itself and the ingress controllers in. It names the port, whose number differs between
 // the pods of two versions.

@@ -101,7 +101,7 @@ func manifests(t *testing.T, in input) string {
 		list = append(list, corev1ac.ServiceAccount(in.name(), in.app.Namespace).WithAutomountServiceAccountToken(false))
 	}
 	if len(in.app.Spec.Config) > 0 {
-		list = append(list, configMap(in.app))
+		list = append(list, in.configMap(in.app))
 	}
 	if b := in.budget(); b != nil {
 		list = append(list, b)

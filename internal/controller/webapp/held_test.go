@@ -136,8 +136,8 @@ var _ = Describe("A version that is held back", Ordered, ContinueOnFailure, func
 		Entry("a quota", func(ns string) {
 			hard := corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}
 			q := Create(&corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "q"}, Spec: corev1.ResourceQuotaSpec{Hard: hard}})
-			q.Status = corev1.ResourceQuotaStatus{Hard: hard, Used: hard}
-			Expect(Admin.Status().Update(ctx, q)).To(Succeed())
+			status := client.RawPatch(client.Merge.Type(), []byte(`{"status":{"hard":{"pods":"0"},"used":{"pods":"0"}}}`))
+			Expect(Admin.Status().Patch(ctx, q, status)).To(Succeed())
 		}, func(*v1alpha1.WebAppSpec) {}, "PodsRefused", "exceeded quota: q"),
 		Entry("Pod Security", func(ns string) {
 			Patch(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, `{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"restricted"}}}`)

@@ -5,11 +5,8 @@ package webapp
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -41,8 +38,7 @@ func migrationName(app *v1alpha1.WebApp) string {
 		return ""
 	}
 	text, _ := json.Marshal([]any{app.Spec.WebAppImage, m.Command, m.Args}) // strings can be encoded
-	sum := sha256.Sum256(text)
-	return names.Job(app.Name, migrationSuffix+hex.EncodeToString(sum[:])[:hashLength])
+	return names.Job(app.Name, migrationSuffix+names.Digest(string(text)))
 }
 
 // migrationJob runs the image of the application, with its environment, files, account and volumes. A pod that fails is not
@@ -54,12 +50,8 @@ func (in input) migrationJob() (*batchv1.Job, error) {
 	}
 	labels := map[string]string{LabelMigration: in.name()}
 	pod := &corev1.PodTemplateSpec{}
-	text, err := json.Marshal(template)
-	if err == nil {
-		err = json.Unmarshal(text, pod)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("converting the pods' template: %w", err)
+	if err := convert(template, pod); err != nil {
+		return nil, err
 	}
 	app := pod.Spec.Containers[0]
 	app.Name, app.Command, app.Args = migrationContainer, in.app.Spec.Migration.Command, in.app.Spec.Migration.Args
@@ -251,7 +243,7 @@ func (r *run) podsOf(ctx context.Context, j *batchv1.Job) (of ofMigration, err e
 		}
 		for _, s := range p.Status.ContainerStatuses {
 			if t := s.State.Terminated; t != nil && t.ExitCode != 0 {
-				of.said = strings.Replace(lastEnd(s.State), ", last with", ". It has ended with", 1)
+				of.said = lastEnd(". It has ended with", s.State)
 			}
 		}
 	}, client.MatchingLabels{batchv1.JobNameLabel: j.Name})

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/acme/platform-operator/internal/tenancy"
@@ -106,11 +107,11 @@ func (r *run) findMissing(ctx context.Context, p patient) (finding, error) {
 		var what string
 		var err error
 		switch {
-		case v.Secret != nil && !orDefault(v.Secret.Optional, false):
+		case v.Secret != nil && !ptr.Deref(v.Secret.Optional, false):
 			s := &corev1.Secret{}
 			err = r.Live.Get(ctx, client.ObjectKey{Namespace: r.Obj.Namespace, Name: v.Secret.SecretName}, s)
 			what = lackingFiles("Secret "+v.Secret.SecretName, v.Secret.Items, err, func(key string) bool { _, has := s.Data[key]; return has })
-		case v.ConfigMap != nil && !orDefault(v.ConfigMap.Optional, false):
+		case v.ConfigMap != nil && !ptr.Deref(v.ConfigMap.Optional, false):
 			c := &corev1.ConfigMap{}
 			err = r.Live.Get(ctx, client.ObjectKey{Namespace: r.Obj.Namespace, Name: v.ConfigMap.Name}, c)
 			what = lackingFiles("ConfigMap "+v.ConfigMap.Name, v.ConfigMap.Items, err, func(key string) bool {

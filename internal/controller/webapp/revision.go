@@ -111,7 +111,7 @@ func restored(spec v1alpha1.WebAppSpec, c content) (v1alpha1.WebAppSpec, error) 
 // revisionName is the name of the ControllerRevision of a content. It follows from the content, so that a second run makes
 // no second one.
 func revisionName(app *v1alpha1.WebApp, hash string) string {
-	return names.Job(app.Name, revisionSuffix+hash[:min(len(hash), hashLength)])
+	return names.Job(app.Name, revisionSuffix+hash[:min(len(hash), names.DigestLength)])
 }
 
 // revisionChild records a content. The data of a ControllerRevision cannot be changed: one with other data is replaced.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
@@ -181,7 +182,7 @@ func (w world) key() string {
 	if s.RolledBack != nil {
 		back = [2]int64{s.RolledBack.Revision, s.RolledBack.To}
 	}
-	return fmt.Sprint(w.spec, w.deployed, w.sick, w.held, w.paused, w.failed, w.app.Spec.AutoRollback, orDefault(w.app.Spec.RollbackTo, 0),
+	return fmt.Sprint(w.spec, w.deployed, w.sick, w.held, w.paused, w.failed, w.app.Spec.AutoRollback, ptr.Deref(w.app.Spec.RollbackTo, 0),
 		s.Revision, s.ServingRevision, s.LastRevision, s.Revisions, s.Rollout != nil, since, back, len(w.served))
 }
 
@@ -246,7 +247,7 @@ func (w *world) rules(a *v1alpha1.WebApp, c course, back bool) error {
 		}
 		seen[r.Hash] = true
 	}
-	pin := hashOf(&w.app.Status, orDefault(a.Spec.RollbackTo, 0))
+	pin := hashOf(&w.app.Status, ptr.Deref(a.Spec.RollbackTo, 0))
 	switch {
 	case pin != "" && c.hash != pin:
 		return fmt.Errorf("rollbackTo %d makes %q", *a.Spec.RollbackTo, c.hash)

@@ -17,7 +17,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -179,11 +178,11 @@ func Register(mgr ctrl.Manager, o Options) error {
 func proves(app *v1alpha1.WebApp, child client.Object) bool {
 	switch name := child.GetName(); child.(type) {
 	case *batchv1.Job:
-		return endsInHash(app, migrationSuffix, name)
+		return names.IsDigested(name, app.Name, migrationSuffix)
 	case *corev1.ConfigMap:
-		return endsInHash(app, configSuffix, name)
+		return names.IsDigested(name, app.Name, configSuffix)
 	case *appsv1.ControllerRevision:
-		return endsInHash(app, revisionSuffix, name)
+		return names.IsDigested(name, app.Name, revisionSuffix)
 	case *networkingv1.NetworkPolicy:
 		return name == policyName(app)
 	case *autorebootv1alpha1.ConfigWatcher:
@@ -191,12 +190,6 @@ func proves(app *v1alpha1.WebApp, child client.Object) bool {
 	default:
 		return name == nameOf(app)
 	}
-}
-
-// endsInHash reports whether a name is one that ends in a hash of what the child holds.
-func endsInHash(app *v1alpha1.WebApp, suffix, name string) bool {
-	hash := name[max(len(name)-hashLength, 0):]
-	return len(hash) == hashLength && strings.Trim(hash, "0123456789abcdef") == "" && name == names.Job(app.Name, suffix+hash)
 }
 
 func claimKeys(a *v1alpha1.WebApp) []client.ObjectKey { return keysOf(claimsOf(a)) }
@@ -295,6 +288,10 @@ func (r *run) look(ctx context.Context) (in input, err error) {
 		return in, err
 	}
 	in = r.in
+	in.configNames = map[*v1alpha1.WebApp]string{}
+	for _, a := range in.versions() {
+		in.configNames[a] = configName(a)
+	}
 	in.controllers, in.deployment = r.IngressControllers, deployment
 	service, exists, err := own(ctx, r, r.key(), &corev1.Service{})
 	if err != nil {
@@ -327,7 +324,7 @@ func (r *run) findFormerFiles(ctx context.Context, in input) (all []*corev1.Conf
 	}
 	slices.Sort(wanted)
 	for _, name := range slices.Compact(wanted) {
-		if name == "" || slices.ContainsFunc(in.versions(), func(a *v1alpha1.WebApp) bool { return name == configName(a) }) {
+		if name == "" || slices.ContainsFunc(in.versions(), func(a *v1alpha1.WebApp) bool { return name == in.configName(a) }) {
 			continue
 		}
 		files, exists, err := own(ctx, r, client.ObjectKey{Namespace: r.Obj.Namespace, Name: name}, &corev1.ConfigMap{})
