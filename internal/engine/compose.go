@@ -260,6 +260,11 @@ func (s Scope[T]) apply(ctx context.Context, c Child) (Outcome, error) {
 	if out, err := s.mayTake(ctx, c, live, what); err != nil || !out.GoesOn() || c.later {
 		return out, err
 	}
+	return s.update(ctx, c, live, what)
+}
+
+// update applies a child to a live object of the owner's unless it already matches.
+func (s Scope[T]) update(ctx context.Context, c Child, live client.Object, what identity) (Outcome, error) {
 	differing, err := s.differing(c, live, what)
 	if err != nil {
 		return Outcome{}, err

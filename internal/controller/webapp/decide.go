@@ -107,7 +107,8 @@ func diagnoseWaiting(which string, s corev1.ContainerStatus) finding {
 		return finding{6, ReasonCrashLoop, which + " ends again and again" + lastEnd(", last with", s.LastTerminationState)}
 	case "CreateContainerConfigError":
 		if strings.Contains(w.Message, "runAsNonRoot") {
-			return finding{7, ReasonStartFailed, which + " cannot be started: " + quoted(w.Message) + ". Set spec.securityContext.runAsUser to another user than 0"}
+			return finding{7, ReasonStartFailed, which + " cannot be started: " + quoted(w.Message) +
+				". Set spec.securityContext.runAsUser to another user than 0"}
 		}
 		return finding{7, ReasonConfigMissing, which + " cannot be started: " + quoted(w.Message)}
 	case "CreateContainerError", "RunContainerError":

@@ -42,10 +42,12 @@ func examine(p *corev1.Pod) (is patient, may bool) {
 
 // isStarting reports whether containers of a pod are being created, for which its volumes have to be mounted.
 func isStarting(p *corev1.Pod) bool {
-	return p.DeletionTimestamp.IsZero() && slices.ContainsFunc(slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses), func(s corev1.ContainerStatus) bool {
+	isCreated := func(s corev1.ContainerStatus) bool {
 		w := s.State.Waiting
 		return w != nil && (w.Reason == "ContainerCreating" || w.Reason == "PodInitializing")
-	})
+	}
+	return p.DeletionTimestamp.IsZero() &&
+		slices.ContainsFunc(slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses), isCreated)
 }
 
 // findFaults finds the worst of what is wrong with the pods of the present version. Those of earlier ones do not keep it back.
