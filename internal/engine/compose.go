@@ -55,7 +55,13 @@ type Child struct {
 	adopt   bool
 	replace bool
 	exact   bool
+	later   bool
 }
+
+// String names the child in messages.
+func (c Child) String() string { return c.identity().String() }
+
+func (c Child) identity() identity { return identity{reflect.TypeOf(c.newLive()), c.key} }
 
 // liveObject is the pointer type PL of the struct type L.
 type liveObject[L any] interface {
@@ -104,6 +110,13 @@ func (c Child) IfUnchanged() Child {
 	return c
 }
 
+// Later leaves a child as it is, or does not create it: it is only checked that no other owner has its name. It is for what a later
+// run creates, after work that would be in vain without it.
+func (c Child) Later() Child {
+	c.later = true
+	return c
+}
+
 // Compose gives what a step runs that makes the cluster hold exactly the given children: each is applied unless it is already as
 // wanted, and what was made for the object earlier and is not wanted any more is deleted. The function gives the
 // complete list at every run.
@@ -125,7 +138,7 @@ func (s Scope[T]) Compose(desired func() ([]Child, error)) func(context.Context)
 		for _, c := range children {
 			out, err := s.attempt(ctx, c)
 			all.add(out, err)
-			what := identity{reflect.TypeOf(c.newLive()), c.key}
+			what := c.identity()
 			keep[what] = true
 			held[what.goType] = held[what.goType] || err != nil || !out.GoesOn()
 		}
@@ -230,21 +243,28 @@ func (s Scope[T]) attempt(ctx context.Context, c Child) (Outcome, error) {
 // apply applies one child unless it already matches.
 func (s Scope[T]) apply(ctx context.Context, c Child) (Outcome, error) {
 	live := c.newLive()
-	what := identity{reflect.TypeOf(live), c.key}
+	what := c.identity()
 	s.stamp(c)
 	err := s.Client.Get(ctx, c.key, live)
 	if err == nil {
 		live, err = Whole(ctx, s.Live, live)
 	}
-	if apierrors.IsNotFound(err) {
+	switch {
+	case apierrors.IsNotFound(err) && c.later:
+		return Done(), nil
+	case apierrors.IsNotFound(err):
 		return s.create(ctx, c, what)
-	}
-	if err != nil {
+	case err != nil:
 		return Outcome{}, fmt.Errorf("reading %s: %w", what, err)
 	}
-	if out, err := s.mayTake(ctx, c, live, what); err != nil || !out.GoesOn() {
+	if out, err := s.mayTake(ctx, c, live, what); err != nil || !out.GoesOn() || c.later {
 		return out, err
 	}
+	return s.update(ctx, c, live, what)
+}
+
+// update applies a child to a live object of the owner's unless it already matches.
+func (s Scope[T]) update(ctx context.Context, c Child, live client.Object, what identity) (Outcome, error) {
 	differing, err := s.differing(c, live, what)
 	if err != nil {
 		return Outcome{}, err

@@ -123,10 +123,24 @@ func Job(owner, suffix string) string {
 	return owner + "-" + suffix
 }
 
+// DigestLength is how many characters a digest has.
+const DigestLength = 10
+
+// Digest returns a short hash of a text.
+func Digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])[:DigestLength]
+}
+
+// IsDigested reports whether a name is one that Job gives for a suffix that is a prefix and a digest.
+func IsDigested(name, owner, prefix string) bool {
+	tail := name[max(len(name)-DigestLength, 0):]
+	return len(tail) == DigestLength && strings.Trim(tail, "0123456789abcdef") == "" && name == Job(owner, prefix+tail)
+}
+
 // cut shortens a name to at most n characters, which end in a hash.
 func cut(name, hashed string, n int) string {
-	sum := sha256.Sum256([]byte(hashed))
-	tail := "-" + hex.EncodeToString(sum[:])[:10]
+	tail := "-" + Digest(hashed)
 	head := strings.ReplaceAll(name, ".", "-")
 	if len(head) > n-len(tail) {
 		head = head[:n-len(tail)]

@@ -108,6 +108,29 @@ func TestJob(t *testing.T) {
 	}
 }
 
+func TestDigests(t *testing.T) {
+	if got := names.Digest("a"); got != "ca978112ca" {
+		t.Errorf("the digest of a is %s: names that exist have another one", got)
+	}
+	long := strings.Repeat("a", 253)
+	for _, c := range []struct {
+		reason, name, owner string
+		want                bool
+	}{
+		{"one of the owner", "web-run-0123456789", "web", true},
+		{"one of a long owner", names.Job(long, "run-"+names.Digest("x")), long, true},
+		{"one of another owner", "web-run-0123456789", "other", false},
+		{"another prefix", "web-x-0123456789", "web", false},
+		{"no digest", "web-run-01234567x9", "web", false},
+		{"a short one", "web-run-012345678", "web", false},
+		{"nothing", "", "web", false},
+	} {
+		if got := names.IsDigested(c.name, c.owner, "run-"); got != c.want {
+			t.Errorf("%s: IsDigested(%q) = %v", c.reason, c.name, got)
+		}
+	}
+}
+
 // alike lists names that differ only where a name is cut or rewritten.
 func alike() []string {
 	all := []string{

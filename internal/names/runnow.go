@@ -3,11 +3,7 @@
 
 package names
 
-import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
-)
+import "fmt"
 
 // AnnotationRunNow on a CronTab requests a run by hand: its value names the request. It is on that run's Job
 // and pods, too.
@@ -21,6 +17,5 @@ func Request(value string) string {
 	if len(value) <= maxRequest {
 		return value
 	}
-	sum := sha256.Sum256([]byte(value))
-	return fmt.Sprintf("%.*s... (%d bytes, %s)", maxRequest/8, value, len(value), hex.EncodeToString(sum[:])[:10])
+	return fmt.Sprintf("%.*s... (%d bytes, %s)", maxRequest/8, value, len(value), Digest(value))
 }

@@ -66,6 +66,7 @@ var _ = Describe("Guarantees", func() {
 	describeUnhindered(keepers("G7", all))
 	describeMemory(keepers("G8", all))
 	describeBounded(keepers("G14", all))
+	describeLarge()
 	describePoison(keepers("G15", all))
 	for _, k := range all {
 		Describe(k.name, Label(k.name), func() {

@@ -84,6 +84,12 @@ type Revision struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^[0-9a-f]{64}$`
 	Hash string `json:"hash"`
+
+	// migrated is the Job of the migration that has succeeded for the revision. That migration does not run again as long as
+	// the revision is on record.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Migrated string `json:"migrated,omitempty"`
 }
 
 // Rollout is a rollout that is not complete.

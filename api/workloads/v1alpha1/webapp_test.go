@@ -173,6 +173,8 @@ func TestRefused(t *testing.T) {
 		{"a volume without a source", "volumes: [{name: a}]", "spec.volumes[0]", "must have exactly one of"},
 		{"the volume of config", "volumes: [{name: webapp-config, emptyDir: {}}]", "spec.volumes[0].name", "is taken by spec.config"},
 		{"a container called app", "sidecars: [{name: app, image: a}]", "spec.sidecars[0].name", "app is the application's own container"},
+		{"a mount of no volume in a sidecar", "{volumes: [{name: b%emptyDir: {}}], sidecars: [{name: s%image: i%volumeMounts: [{name: a%mountPath: /a}]}]}", "spec.sidecars", "must be that of a volume"},
+		{"a mount of no volume in an init container", "initContainers: [{name: s, image: i, volumeMounts: [{name: a, mountPath: /a}]}]", "spec.initContainers", "must be that of a volume"},
 		{"a mount over the configuration", "{config: {a: b}, volumes: [{name: a%emptyDir: {}}], volumeMounts: [{name: a%mountPath: /etc/webapp}]}", "spec.volumeMounts", "where spec.config is"},
 		{"two containers of one name", "{initContainers: [{name: a%image: a}], sidecars: [{name: a%image: a}]}", "spec.sidecars", "must not have the name of one of"},
 		{"a migration of an image that has always the same name", "{webAppImage: 'a:latest', migration: {command: [x]}}", "spec.migration", "a tag other than latest"},

@@ -6,7 +6,6 @@ package crontab
 import (
 	"maps"
 	"math"
-	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -25,6 +24,7 @@ const (
 	AnnotationSlot = "batch.acme.com/slot"
 
 	slotLayout          = "200601021504"
+	requested           = "run-" // begins the suffix of a run by hand
 	containerName       = "run"
 	defaultBackoffLimit = 6
 )
@@ -35,7 +35,7 @@ func jobOf(tab string, slot time.Time) string {
 }
 
 // jobOfRequest returns the name of the Job for a run by hand.
-func jobOfRequest(tab, request string) string { return names.Job(tab, "run-"+digest(request)) }
+func jobOfRequest(tab, request string) string { return names.Job(tab, requested+names.Digest(request)) }
 
 // runOf parses the name of a Job of a CronTab: it returns the slot, which is zero for a run by hand, and false
 // if no run of the CronTab has that name. The name cannot be changed; labels and annotations may be overwritten
@@ -44,9 +44,7 @@ func runOf(tab, name string) (slot time.Time, ok bool) {
 	if at, err := time.Parse(slotLayout, name[max(len(name)-len(slotLayout), 0):]); err == nil {
 		return at, jobOf(tab, at) == name
 	}
-	tail := name[max(len(name)-digestLength, 0):]
-	isDigest := len(tail) == digestLength && strings.Trim(tail, "0123456789abcdef") == ""
-	return time.Time{}, isDigest && names.Job(tab, "run-"+tail) == name
+	return time.Time{}, names.IsDigested(name, tab, requested)
 }
 
 // selector returns the selector of the pods of all runs.

@@ -4,14 +4,13 @@
 package crontab
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
+	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/schedule"
 )
 
@@ -27,14 +26,5 @@ func rulesOf(spec v1alpha1.CronTabSpec, s schedule.Schedule) string {
 	if spec.Jitter != nil {
 		rules += "|" + spec.Jitter.Duration.String()
 	}
-	return digest(rules)
-}
-
-// digestLength is how many characters a digest has.
-const digestLength = 10
-
-// digest returns a short hash.
-func digest(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])[:digestLength]
+	return names.Digest(rules)
 }

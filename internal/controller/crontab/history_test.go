@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
+	"github.com/acme/platform-operator/internal/names"
 )
 
 // past is a run that ended at some time, with a name like "t-202703011200".
@@ -65,7 +66,7 @@ func TestPrunable(t *testing.T) {
 		t.Run(tc.reason, func(t *testing.T) {
 			s := newScene(t, "12:20:00", "12:10:00", tc.change)
 			gone, again := prunable(view{now: instant(t, s.now), tab: s.tab, schedule: s.parse(t), jobs: tc.jobs})
-			got := strings.NewReplacer("t-20270301", "", "-"+digest("one"), "", "t-run", "run").Replace(strings.Join(gone, " "))
+			got := strings.NewReplacer("t-20270301", "", "-"+names.Digest("one"), "", "t-run", "run").Replace(strings.Join(gone, " "))
 			if !again.IsZero() {
 				got += again.Format(", then 15:04:05")
 			}

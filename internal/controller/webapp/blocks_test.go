@@ -207,6 +207,7 @@ var _ = Describe("The optional blocks", func() {
 				generations[apps[i].Name] = live(deploymentOf(apps[i])).Generation
 				before := fmt.Sprintf(`"rollbackTo":%d`, apps[i].Status.Revisions[1].Number)
 				body := strings.ReplaceAll(with(true, pair...), "EXAMPLE", fmt.Sprintf("pair-%d.acme.com", i))
+				body = strings.Replace(body, `["migrate"]`, fmt.Sprintf(`["migrate","%s"]`, strings.Join(pair, " ")), 1) // one that has not run yet
 				Patch(apps[i], strings.Replace(body, `"rollbackTo":1`, before, 1))
 				if slices.Contains(pair, "migration") && !slices.Contains(pair, "rollbackTo") {
 					migrations++

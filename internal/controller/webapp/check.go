@@ -15,10 +15,9 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/utils/ptr"
 
 	"github.com/acme/platform-operator/internal/engine"
-	"github.com/acme/platform-operator/internal/tenancy"
 )
 
 const (
@@ -47,7 +46,7 @@ func (r *run) observe(ctx context.Context, former []*corev1.ConfigMap, out engin
 	if err != nil || !exists {
 		return out, err
 	}
-	now, want := r.Clock.Now(), orDefault(d.Spec.Replicas, 1)
+	now, want := r.Clock.Now(), ptr.Deref(d.Spec.Replicas, 1)
 	status.Replicas, status.ReadyReplicas = d.Status.Replicas, d.Status.ReadyReplicas
 	status.Pods = fmt.Sprintf("%d/%d", d.Status.ReadyReplicas, want)
 	r.seen.deployment = d
@@ -74,12 +73,9 @@ func (r *run) checkPods(ctx context.Context) (engine.Outcome, error) {
 	if r.seen.complete {
 		return judgeServing(r.Obj, r.course, r.seen.out), nil
 	}
-	pods := finding{}
-	_, err := tenancy.Each(ctx, r.Live, r.Obj.Namespace, &corev1.PodList{}, maxPods, func(p *corev1.Pod) {
-		pods = worse(pods, diagnosePod(p))
-	}, client.MatchingLabels(selectorOf(r.Obj)))
+	pods, err := r.findFaults(ctx)
 	if err != nil {
-		return engine.Outcome{}, fmt.Errorf("listing the pods: %w", err)
+		return engine.Outcome{}, err
 	}
 	return r.judgeLate(ctx, diagnose(r.seen.deployment, pods), r.seen.due)
 }
@@ -120,7 +116,7 @@ func (r *run) checkIngress(ctx context.Context) (engine.Outcome, error) {
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	waits := r.Obj.Spec.Ingress == nil || orDefault(r.Obj.Spec.Ingress.WaitForAddress, true)
+	waits := r.Obj.Spec.Ingress == nil || ptr.Deref(r.Obj.Spec.Ingress.WaitForAddress, true)
 	if waits && (!exists || len(ingress.Status.LoadBalancer.Ingress) == 0) {
 		return engine.Wait(recheck, ReasonNoAddress, "no ingress controller has given the Ingress an address yet. "+
 			"Where none does, set spec.ingress.waitForAddress to false"), nil

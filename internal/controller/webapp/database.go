@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
@@ -25,12 +26,12 @@ func connectionKeys(ref *v1alpha1.DatabaseSecretReference) []connectionKey {
 		return nil
 	}
 	all := []connectionKey{
-		{"DATABASE_HOST", orDefault(ref.HostKey, "host"), "hostKey"},
-		{"DATABASE_PORT", orDefault(ref.PortKey, "port"), "portKey"},
-		{"DATABASE_USER", orDefault(ref.UsernameKey, "username"), "usernameKey"},
-		{"DATABASE_PASSWORD", orDefault(ref.PasswordKey, "password"), "passwordKey"},
-		{"DATABASE_NAME", orDefault(ref.DatabaseKey, "database"), "databaseKey"},
-		{"DATABASE_URL", orDefault(ref.URIKey, "uri"), "uriKey"},
+		{"DATABASE_HOST", ptr.Deref(ref.HostKey, "host"), "hostKey"},
+		{"DATABASE_PORT", ptr.Deref(ref.PortKey, "port"), "portKey"},
+		{"DATABASE_USER", ptr.Deref(ref.UsernameKey, "username"), "usernameKey"},
+		{"DATABASE_PASSWORD", ptr.Deref(ref.PasswordKey, "password"), "passwordKey"},
+		{"DATABASE_NAME", ptr.Deref(ref.DatabaseKey, "database"), "databaseKey"},
+		{"DATABASE_URL", ptr.Deref(ref.URIKey, "uri"), "uriKey"},
 	}
 	return slices.DeleteFunc(all, func(k connectionKey) bool { return k.key == "" })
 }
@@ -50,16 +51,19 @@ func environment(spec v1alpha1.WebAppSpec) []corev1.EnvVar {
 	return append(all, spec.Env...)
 }
 
-// lacking says what of the connection to the database is missing; empty when nothing is. Of the content it says which keys
-// there are, and nothing of their values.
-func lacking(ref *v1alpha1.DatabaseSecretReference, content map[string][]byte) string {
+// lack is what of the connection to a database is missing, if anything is, and what can be done about it in the spec.
+type lack struct{ what, advice string }
+
+// lacking says what of the connection to the database is missing. Of the content it says which keys there are, and nothing of
+// their values.
+func lacking(ref *v1alpha1.DatabaseSecretReference, content map[string][]byte) lack {
 	for _, k := range connectionKeys(ref) {
 		if len(content[k.key]) == 0 {
-			return fmt.Sprintf("the Secret %s has no key %q, or an empty one; name the right key in spec.databaseSecretRef.%s, "+
-				`or set that to "" if there is none`, ref.Name, k.key, k.field)
+			return lack{fmt.Sprintf("the Secret %s has no key %q, or an empty one", ref.Name, k.key), fmt.Sprintf(
+				`; name the right key in spec.databaseSecretRef.%s, or set that to "" if there is none`, k.field)}
 		}
 	}
-	return ""
+	return lack{}
 }
 
 func databaseKeys(a *v1alpha1.WebApp) []client.ObjectKey {
@@ -69,31 +73,46 @@ func databaseKeys(a *v1alpha1.WebApp) []client.ObjectKey {
 	return []client.ObjectKey{{Namespace: a.Namespace, Name: a.Spec.DatabaseSecretRef.Name}}
 }
 
-// findDatabase reads what the connection to the database lacks.
-func (r *run) findDatabase(ctx context.Context) (lacks string, err error) {
-	ref, secret := r.app.Spec.DatabaseSecretRef, &corev1.Secret{}
+// findDatabase reads what the connection to a database lacks.
+func (r *run) findDatabase(ctx context.Context, ref *v1alpha1.DatabaseSecretReference) (lack, error) {
 	if ref == nil {
-		return "", nil
+		return lack{}, nil
 	}
-	err = r.Live.Get(ctx, client.ObjectKey{Namespace: r.Obj.Namespace, Name: ref.Name}, secret)
+	secret := &corev1.Secret{}
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: r.Obj.Namespace, Name: ref.Name}, secret)
 	if apierrors.IsNotFound(err) {
-		return fmt.Sprintf("the Secret %s does not exist", ref.Name), nil
+		return lack{what: fmt.Sprintf("the Secret %s does not exist", ref.Name)}, nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("reading the Secret of the database: %w", err)
+		return lack{}, fmt.Errorf("reading the Secret of the database: %w", err)
 	}
 	return lacking(ref, secret.Data), nil
 }
 
 // checkDatabase reports whether the application can be told how to reach its database.
 func (r *run) checkDatabase(context.Context) (engine.Outcome, error) {
-	switch ref := r.app.Spec.DatabaseSecretRef; {
+	switch ref := r.target.Spec.DatabaseSecretRef; {
 	case ref == nil:
 		return engine.Done().Saying("no database is asked for"), nil
-	case r.lacks != "":
-		return engine.Wait(recheck, ReasonWaitingForDatabase, r.lacks+
-			". No pod of a new version starts before that; those that serve continue"), nil
+	case r.lacks.what != "":
+		return judgeLack(r.Obj, r.course, r.lacks), nil
 	default:
 		return engine.Done().Saying(fmt.Sprintf("the Secret %s has the connection to the database", ref.Name)), nil
+	}
+}
+
+// judgeLack is the outcome while the revision that the pods are to be made from lacks the connection to its database. That of an
+// earlier revision is not in the spec, so that only a user can tell what is to become of a rollback to it.
+func judgeLack(app *v1alpha1.WebApp, c course, l lack) engine.Outcome {
+	const stays = ". No pod of it starts before that; those that serve continue. "
+	switch c.why {
+	case byUser, byBoth:
+		return engine.BlockFor(recheck, ReasonWaitingForDatabase, fmt.Sprintf(
+			"spec.rollbackTo asks for revision %d, and %s", c.number, l.what)+stays+"Create it, choose another revision, or remove spec.rollbackTo")
+	case byFailure:
+		return engine.BlockFor(recheck, ReasonWaitingForDatabase, undone(app)+fmt.Sprintf(
+			". Revision %d is to serve instead, and %s", c.number, l.what)+stays+"Create it, or change the spec")
+	default:
+		return engine.Wait(recheck, ReasonWaitingForDatabase, l.what+l.advice+". No pod of a new version starts before that; those that serve continue")
 	}
 }

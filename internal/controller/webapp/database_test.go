@@ -4,6 +4,7 @@
 package webapp
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
+	"github.com/acme/platform-operator/internal/engine"
 )
 
 func TestTheEnvironmentOfADatabase(t *testing.T) {
@@ -74,13 +76,51 @@ func TestWhatAConnectionLacks(t *testing.T) {
 		{"a key that is called otherwise", v1alpha1.DatabaseSecretReference{Name: "db", DatabaseKey: new("dbname")}, with(), []string{`no key "dbname"`}},
 		{"nothing that is asked for", v1alpha1.DatabaseSecretReference{Name: "db", URIKey: new("")}, with("uri"), nil},
 	} {
-		got := lacking(&tc.ref, tc.content)
+		lacks := lacking(&tc.ref, tc.content)
+		got := lacks.what + lacks.advice
 		if (got == "") != (tc.want == nil) || strings.Contains(got, "hunter2") {
 			t.Errorf("%s: got %q", tc.reason, got)
 		}
 		for _, part := range tc.want {
 			if !strings.Contains(got, part) {
 				t.Errorf("%s: got %q, want %q in it", tc.reason, got, part)
+			}
+		}
+	}
+}
+
+func TestAMissingDatabaseIsReported(t *testing.T) {
+	rolledBack := &v1alpha1.RolledBack{Revision: 2, To: 1, Message: "revision 2 (i) was not complete after 10m0s: no luck."}
+	for _, tc := range []struct {
+		reason  string
+		course  course
+		wants   []string
+		stalled bool
+	}{
+		{"of the spec", course{number: 2, why: bySpec}, []string{"the Secret db has no key; correct it", "those that serve continue"}, false},
+		{
+			"of a revision that was asked for",
+			course{number: 1, why: byUser},
+			[]string{"spec.rollbackTo asks for revision 1, and the Secret db has no key. ", "Create it, choose another revision, or remove spec.rollbackTo"},
+			true,
+		},
+		{
+			"of a revision that replaces one that has failed",
+			course{number: 1, why: byFailure},
+			[]string{"10m0s: no luck. Revision 1 is to serve instead, and the Secret db has no key. ", "Create it, or change the spec"},
+			true,
+		},
+	} {
+		a := app(common.TierDev)
+		a.Status.RolledBack = rolledBack
+		out := judgeLack(a, tc.course, lack{"the Secret db has no key", "; correct it"})
+		got, blocked := fmt.Sprintf("%+v", out), engine.BlockFor(recheck, "", "")
+		if out.Reason() != ReasonWaitingForDatabase || out.GoesOn() || (out.Because("").Saying("") == blocked) != tc.stalled {
+			t.Errorf("%s: got %s", tc.reason, got)
+		}
+		for _, want := range tc.wants {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: got %s, want %q", tc.reason, got, want)
 			}
 		}
 	}

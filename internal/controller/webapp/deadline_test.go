@@ -55,6 +55,24 @@ func succeed(a *v1alpha1.WebApp) {
 	Expect(Admin.Status().Update(ctx, j)).To(Succeed())
 }
 
+// deadline gives a rollout five minutes.
+func deadline(auto bool) func(*v1alpha1.WebAppSpec) {
+	return func(s *v1alpha1.WebAppSpec) {
+		s.RolloutDeadline, s.AutoRollback = &metav1.Duration{Duration: 5 * time.Minute}, auto
+	}
+}
+
+// begun waits until the deadline of a revision counts.
+func begun(a *v1alpha1.WebApp, revision int64) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		g.Expect(Reload(a)).To(Succeed())
+		g.Expect(a.Status.Revision).To(Equal(revision))
+		g.Expect(a.Status.Rollout).NotTo(BeNil())
+		g.Expect(a.Status.Rollout.StartedAt).NotTo(BeNil())
+	}).Should(Succeed())
+}
+
 var _ = Describe("A rollout", Ordered, ContinueOnFailure, func() {
 	var (
 		op  *Operator
@@ -68,20 +86,6 @@ var _ = Describe("A rollout", Ordered, ContinueOnFailure, func() {
 		GinkgoHelper()
 		now.SetTime(now.Now().Add(d))
 		Poke(a)
-	}
-	deadline := func(auto bool) func(*v1alpha1.WebAppSpec) {
-		return func(s *v1alpha1.WebAppSpec) {
-			s.RolloutDeadline, s.AutoRollback = &metav1.Duration{Duration: 5 * time.Minute}, auto
-		}
-	}
-	begun := func(a *v1alpha1.WebApp, revision int64) {
-		GinkgoHelper()
-		Eventually(func(g Gomega) {
-			g.Expect(Reload(a)).To(Succeed())
-			g.Expect(a.Status.Revision).To(Equal(revision))
-			g.Expect(a.Status.Rollout).NotTo(BeNil())
-			g.Expect(a.Status.Rollout.StartedAt).NotTo(BeNil())
-		}).Should(Succeed())
 	}
 	const why = "revision 2 (registry.acme.com/app/app:v2) was not complete after 5m0s: the container app of the pod web-bad ends again and again, last with the exit code 3: no luck"
 

@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
@@ -19,7 +20,7 @@ import (
 
 // judgeRollout reports whether all pods of a Deployment run its present version and are available.
 func judgeRollout(d *appsv1.Deployment) (out engine.Outcome, complete bool) {
-	want, s := orDefault(d.Spec.Replicas, 1), d.Status
+	want, s := ptr.Deref(d.Spec.Replicas, 1), d.Status
 	switch {
 	case s.ObservedGeneration < d.Generation || s.UpdatedReplicas < want || s.Replicas > s.UpdatedReplicas || s.AvailableReplicas < want:
 		return engine.Outcome{}, false
@@ -49,7 +50,7 @@ func worse(a, b finding) finding {
 
 // diagnose finds the worst of what keeps a rollout from being complete.
 func diagnose(d *appsv1.Deployment, pods finding) finding {
-	s, want := d.Status, orDefault(d.Spec.Replicas, 1)
+	s, want := d.Status, ptr.Deref(d.Spec.Replicas, 1)
 	worst := finding{0, ReasonRollingOut, fmt.Sprintf(
 		"%d of %d pods run the present version, %d are available", s.UpdatedReplicas, want, s.AvailableReplicas)}
 	if d.Spec.Paused {
@@ -88,7 +89,7 @@ func diagnoseContainer(p *corev1.Pod, s corev1.ContainerStatus) finding {
 		return diagnoseWaiting(which, s)
 	}
 	if t := s.State.Terminated; t != nil && t.ExitCode != 0 {
-		return finding{3, ReasonCrashLoop, which + " has ended" + lastEnd(s.State)}
+		return finding{3, ReasonCrashLoop, which + " has ended" + lastEnd(", last with", s.State)}
 	}
 	if s.State.Running != nil && !s.Ready && s.Started != nil && *s.Started && isAppContainer(p, s) {
 		return finding{2, ReasonNotServing, which + " runs, and does not pass its readiness probe: is the port right, and does the application answer?"}
@@ -103,9 +104,15 @@ func diagnoseWaiting(which string, s corev1.ContainerStatus) finding {
 		return finding{7, ReasonImagePullFailed, fmt.Sprintf(
 			"the image %s of %s cannot be pulled: %s", s.Image, which, quoted(cmp.Or(w.Message, w.Reason)))}
 	case "CrashLoopBackOff":
-		return finding{6, ReasonCrashLoop, which + " ends again and again" + lastEnd(s.LastTerminationState)}
-	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
+		return finding{6, ReasonCrashLoop, which + " ends again and again" + lastEnd(", last with", s.LastTerminationState)}
+	case "CreateContainerConfigError":
+		if strings.Contains(w.Message, "runAsNonRoot") {
+			return finding{7, ReasonStartFailed, which + " cannot be started: " + quoted(w.Message) +
+				". Set spec.securityContext.runAsUser to another user than 0"}
+		}
 		return finding{7, ReasonConfigMissing, which + " cannot be started: " + quoted(w.Message)}
+	case "CreateContainerError", "RunContainerError":
+		return finding{7, ReasonStartFailed, which + " cannot be started: " + quoted(cmp.Or(w.Message, w.Reason)) + ". Check its command and volumeMounts"}
 	default:
 		return finding{}
 	}
@@ -116,18 +123,20 @@ func isAppContainer(p *corev1.Pod, s corev1.ContainerStatus) bool {
 	return slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return c.Name == s.Name })
 }
 
-// lastEnd says how a container has ended last.
-func lastEnd(s corev1.ContainerState) string {
+// lastEnd says how a container has ended last, after some words; it is empty when it has not.
+func lastEnd(after string, s corev1.ContainerState) string {
 	t := s.Terminated
-	switch {
-	case t == nil:
+	if t == nil {
 		return ""
+	}
+	text := fmt.Sprintf("%s the exit code %d", after, t.ExitCode)
+	switch {
 	case t.Reason == "OOMKilled":
-		return fmt.Sprintf(", last with the exit code %d because it had used up its memory limit", t.ExitCode)
+		return text + " because it had used up its memory limit"
 	case t.Message != "":
-		return fmt.Sprintf(", last with the exit code %d: %s", t.ExitCode, lastWords(t.Message))
+		return text + ": " + lastWords(t.Message)
 	default:
-		return fmt.Sprintf(", last with the exit code %d; \"kubectl logs --previous\" shows what it said", t.ExitCode)
+		return text + "; \"kubectl logs --previous\" shows what it said"
 	}
 }
 
@@ -152,7 +161,7 @@ func judgeAutoscaler(hpa *autoscalingv2.HorizontalPodAutoscaler) engine.Outcome 
 		case c.Type != autoscalingv2.ScalingActive:
 			continue
 		case c.Status == corev1.ConditionTrue:
-			return engine.Done().Saying(fmt.Sprintf("scaled between %d and %d pods", orDefault(hpa.Spec.MinReplicas, 1), hpa.Spec.MaxReplicas))
+			return engine.Done().Saying(fmt.Sprintf("scaled between %d and %d pods", ptr.Deref(hpa.Spec.MinReplicas, 1), hpa.Spec.MaxReplicas))
 		default:
 			return engine.Wait(recheck, ReasonAutoscalerInactive, "the HorizontalPodAutoscaler does not scale: "+quoted(c.Message))
 		}

@@ -102,6 +102,12 @@ func TestDiagnose(t *testing.T) {
 		{"too little memory", rolling(), []corev1.Pod{pod("web-a", crashing(ended(137, "OOMKilled", "")))}, ReasonCrashLoop, "because it had used up its memory limit"},
 		{"the first crash", rolling(), []corev1.Pod{pod("web-a", corev1.ContainerStatus{State: ended(2, "Error", "")})}, ReasonCrashLoop, "the container app of the pod web-a has ended, last with the exit code 2"},
 		{"a Secret that there is not", rolling(), []corev1.Pod{pod("web-a", waiting("CreateContainerConfigError", `secret "s" not found`))}, ReasonConfigMissing, `cannot be started: secret "s" not found`},
+		{"an image that runs as root", rolling(), []corev1.Pod{pod("web-a", waiting("CreateContainerConfigError", "container has runAsNonRoot and image will run as root"))}, ReasonStartFailed, "will run as root. Set spec.securityContext.runAsUser"},
+		{"a command that there is not", rolling(), []corev1.Pod{pod("web-a", waiting("RunContainerError", `exec: "shop": executable file not found in $PATH`))}, ReasonStartFailed, `cannot be started: exec: "shop": executable file not found in $PATH. Check its command`},
+		{"a container that cannot be created", rolling(), []corev1.Pod{pod("web-a", waiting("CreateContainerError", ""))}, ReasonStartFailed, "CreateContainerError. Check its command and volumeMounts"},
+		{"a claim that there is not", rolling(), []corev1.Pod{pod("web-a", corev1.ContainerStatus{}, func(p *corev1.Pod) {
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: `persistentvolumeclaim "data" not found`}}
+		})}, ReasonUnschedulable, `no node takes the pod web-a: persistentvolumeclaim "data" not found`},
 		{"the quota", rolling(refused), nil, ReasonPodsRefused, "exceeded quota: dev"},
 		{"no room", rolling(), []corev1.Pod{pod("web-a", corev1.ContainerStatus{}, func(p *corev1.Pod) {
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/3 nodes are available"}}
@@ -133,12 +139,12 @@ func TestDiagnose(t *testing.T) {
 
 func TestTheLastWordsOfAContainerAreItsLast(t *testing.T) {
 	long := "start ü\n" + strings.Repeat("trace é\n", 100) + "no column price\n"
-	got := lastEnd(ended(1, "Error", long))
+	got := lastEnd(", last with", ended(1, "Error", long))
 	if before, after, _ := strings.Cut(got, "…"); before != ", last with the exit code 1: " || !strings.HasSuffix(after, " trace é no column price") ||
 		len(after) > maxQuoted || !utf8.ValidString(got) {
 		t.Errorf("got %q", got)
 	}
-	if got := lastEnd(ended(1, "Error", "no\nport")); got != ", last with the exit code 1: no port" {
+	if got := lastEnd(", last with", ended(1, "Error", "no\nport")); got != ", last with the exit code 1: no port" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -12,15 +12,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/utils/ptr"
 
 	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 )
 
-// deploymentChildren is the Deployment, and the template that its pods have or get. While no pod of the present version may start
-// it stays as it is, or is not made.
+// deploymentChildren is the Deployment, and the template that its pods have or get. One that is kept stays as it is, or is not
+// made yet: before a migration runs for it, its name has to be free.
 func (in input) deploymentChildren() ([]engine.Child, *corev1ac.PodTemplateSpecApplyConfiguration, error) {
-	if !in.hold {
+	if !in.keep {
 		d, err := in.deploymentIntent()
 		if err != nil {
 			return nil, nil, err
@@ -28,12 +29,13 @@ func (in input) deploymentChildren() ([]engine.Child, *corev1ac.PodTemplateSpecA
 		return []engine.Child{in.deploymentChild(d)}, d.Spec.Template, nil
 	}
 	if in.deployment == nil {
-		return nil, nil, nil
+		name := engine.NewChild[appsv1.Deployment](appsv1ac.Deployment(in.name(), in.app.Namespace), appsv1ac.ExtractDeployment)
+		return []engine.Child{name.Later()}, nil, nil
 	}
 	kept := in.deployment.ours
 	kept.OwnerReferences = nil // the engine adds it
 	child := engine.NewChild[appsv1.Deployment](kept, appsv1ac.ExtractDeployment).IfUnchanged()
-	return []engine.Child{child}, orDefault(kept.Spec, appsv1ac.DeploymentSpecApplyConfiguration{}).Template, nil
+	return []engine.Child{child}, ptr.Deref(kept.Spec, appsv1ac.DeploymentSpecApplyConfiguration{}).Template, nil
 }
 
 // deploymentChild wraps the Deployment. What follows from a default is sent only to the version that was looked at: somebody
@@ -52,9 +54,13 @@ func (in input) deploymentIntent() (*appsv1ac.DeploymentApplyConfiguration, erro
 		return nil, err
 	}
 	spec := appsv1ac.DeploymentSpec().WithSelector(in.selector()).WithStrategy(in.strategy()).WithTemplate(template).
-		WithRevisionHistoryLimit(orDefault(in.app.Spec.RevisionHistoryLimit, of(in.app.Spec.DeploymentTier).history))
+		WithRevisionHistoryLimit(ptr.Deref(in.app.Spec.RevisionHistoryLimit, of(in.app.Spec.DeploymentTier).history))
 	spec.Replicas = in.replicas()
-	return appsv1ac.Deployment(in.name(), in.app.Namespace).WithSpec(spec), nil
+	d := appsv1ac.Deployment(in.name(), in.app.Namespace).WithSpec(spec)
+	if in.content.hash != "" {
+		d.WithAnnotations(map[string]string{AnnotationRevision: in.content.hash})
+	}
+	return d, nil
 }
 
 // replicas is the number of pods to ask for, or nil when that is somebody else's business. A number that was not asked for
@@ -65,7 +71,7 @@ func (in input) replicas() *int32 {
 	case autoscaling == nil && asked != nil:
 		return asked
 	case in.deployment == nil && autoscaling != nil:
-		return new(orDefault(autoscaling.Min, defaultMin))
+		return new(ptr.Deref(autoscaling.Min, defaultMin))
 	case in.deployment == nil:
 		return new(of(in.app.Spec.DeploymentTier).replicas)
 	case in.deployment.ours.Spec == nil || in.deployment.ours.Spec.Replicas == nil:
@@ -86,7 +92,7 @@ func (in input) strategy() *appsv1ac.DeploymentStrategyApplyConfiguration {
 		return appsv1ac.DeploymentStrategy().WithType(appsv1.RecreateDeploymentStrategyType)
 	}
 	return appsv1ac.DeploymentStrategy().WithType(appsv1.RollingUpdateDeploymentStrategyType).WithRollingUpdate(appsv1ac.RollingUpdateDeployment().
-		WithMaxSurge(orDefault(asked.MaxSurge, intstr.FromInt32(1))).WithMaxUnavailable(orDefault(asked.MaxUnavailable, intstr.FromInt32(0))))
+		WithMaxSurge(ptr.Deref(asked.MaxSurge, intstr.FromInt32(1))).WithMaxUnavailable(ptr.Deref(asked.MaxUnavailable, intstr.FromInt32(0))))
 }
 
 // template is the pods' template. What is not said meets the Pod Security level restricted.
@@ -94,15 +100,15 @@ func (in input) template() (*corev1ac.PodTemplateSpecApplyConfiguration, error) 
 	spec, c := in.app.Spec, converter{}
 	pod := corev1ac.PodSpec().WithSecurityContext(podSecurity(spec.SecurityContext)).
 		WithAutomountServiceAccountToken(spec.ServiceAccountName != nil).
-		WithServiceAccountName(orDefault(spec.ServiceAccountName, in.name())).
-		WithTerminationGracePeriodSeconds(orDefault(spec.TerminationGracePeriodSeconds, defaultGrace) + int64(in.drain())).
+		WithServiceAccountName(ptr.Deref(spec.ServiceAccountName, in.name())).
+		WithTerminationGracePeriodSeconds(ptr.Deref(spec.TerminationGracePeriodSeconds, defaultGrace) + int64(in.drain())).
 		WithNodeSelector(spec.NodeSelector).WithTopologySpreadConstraints(in.spread()...).
 		WithVolumes(all[corev1ac.VolumeApplyConfiguration](&c, spec.Volumes)...).
 		WithTolerations(all[corev1ac.TolerationApplyConfiguration](&c, spec.Tolerations)...).
 		WithImagePullSecrets(all[corev1ac.LocalObjectReferenceApplyConfiguration](&c, spec.ImagePullSecrets)...)
 	pod.SchedulerName, pod.PriorityClassName = spec.SchedulerName, spec.PriorityClassName
 	app := in.container(&c)
-	if name := configName(in.app); name != "" {
+	if name := in.configName(in.app); name != "" {
 		pod.WithVolumes(corev1ac.Volume().WithName(configVolume).WithConfigMap(corev1ac.ConfigMapVolumeSource().WithName(name)))
 		app.WithVolumeMounts(corev1ac.VolumeMount().WithName(configVolume).WithMountPath(configFolder).WithReadOnly(true))
 	}
@@ -133,7 +139,7 @@ func (in input) container(c *converter) *corev1ac.ContainerApplyConfiguration {
 	if r := in.resources(); r != nil {
 		app.WithResources(r)
 	}
-	asked := orDefault(spec.Probes, v1alpha1.Probes{})
+	asked := ptr.Deref(spec.Probes, v1alpha1.Probes{})
 	app.WithReadinessProbe(in.probe(asked.Readiness, tier.period, tier.notReady)).WithLivenessProbe(in.probe(asked.Liveness, tier.period, tier.dead))
 	if asked.Startup != nil {
 		app.WithStartupProbe(in.probe(asked.Startup, tier.period, startupFailures))
@@ -151,7 +157,7 @@ const (
 	probeTimeout = 2
 )
 
-func (in input) drain() int32 { return orDefault(in.app.Spec.DrainSeconds, defaultDrain) }
+func (in input) drain() int32 { return ptr.Deref(in.app.Spec.DrainSeconds, defaultDrain) }
 
 // other is a container beside the application's.
 func (in input) other(c *converter, o v1alpha1.Container) *corev1ac.ContainerApplyConfiguration {
@@ -195,7 +201,7 @@ func podSecurity(asked *v1alpha1.SecurityContext) *corev1ac.PodSecurityContextAp
 	if asked == nil {
 		return s
 	}
-	s.RunAsNonRoot = new(orDefault(asked.RunAsNonRoot, true))
+	s.RunAsNonRoot = new(ptr.Deref(asked.RunAsNonRoot, true))
 	s.RunAsUser, s.RunAsGroup, s.FSGroup = asked.RunAsUser, asked.RunAsGroup, asked.FSGroup
 	return s
 }
@@ -245,8 +251,8 @@ func (in input) ourResources() (ours corev1.ResourceRequirements) {
 		if c.Name == nil || *c.Name != containerName || c.Resources == nil {
 			continue
 		}
-		ours.Requests = orDefault(c.Resources.Requests, nil)
-		ours.Limits = orDefault(c.Resources.Limits, nil)
+		ours.Requests = ptr.Deref(c.Resources.Requests, nil)
+		ours.Limits = ptr.Deref(c.Resources.Limits, nil)
 	}
 	return ours
 }
@@ -275,13 +281,13 @@ func given(r v1alpha1.Resources) *corev1ac.ResourceRequirementsApplyConfiguratio
 
 // probe is one check: what was asked for, and a TCP connection as often as the tier says where nothing was.
 func (in input) probe(asked *v1alpha1.Probe, period, failures int32) *corev1ac.ProbeApplyConfiguration {
-	a := orDefault(asked, v1alpha1.Probe{})
-	p := corev1ac.Probe().WithPeriodSeconds(orDefault(a.PeriodSeconds, period)).WithFailureThreshold(orDefault(a.FailureThreshold, failures))
-	p.WithTimeoutSeconds(orDefault(a.TimeoutSeconds, min(probeTimeout, *p.PeriodSeconds)))
-	if orDefault(a.InitialDelaySeconds, 0) > 0 {
+	a := ptr.Deref(asked, v1alpha1.Probe{})
+	p := corev1ac.Probe().WithPeriodSeconds(ptr.Deref(a.PeriodSeconds, period)).WithFailureThreshold(ptr.Deref(a.FailureThreshold, failures))
+	p.WithTimeoutSeconds(ptr.Deref(a.TimeoutSeconds, min(probeTimeout, *p.PeriodSeconds)))
+	if ptr.Deref(a.InitialDelaySeconds, 0) > 0 {
 		p.InitialDelaySeconds = a.InitialDelaySeconds
 	}
-	port := intstr.FromInt32(orDefault(a.Port, in.port()))
+	port := intstr.FromInt32(ptr.Deref(a.Port, in.port()))
 	switch {
 	case len(a.Command) > 0:
 		p.WithExec(corev1ac.ExecAction().WithCommand(a.Command...))
@@ -320,14 +326,22 @@ func all[A, T any](c *converter, list []T) []*A {
 	var out []*A
 	for _, from := range list {
 		to := new(A)
-		text, err := json.Marshal(from)
-		if err == nil {
-			err = json.Unmarshal(text, to)
-		}
-		if err != nil && c.err == nil {
-			c.err = fmt.Errorf("converting %T: %w", from, err)
+		if err := convert(from, to); err != nil && c.err == nil {
+			c.err = err
 		}
 		out = append(out, to)
 	}
 	return out
+}
+
+// convert gives a value of another type that has the same JSON.
+func convert(from, to any) error {
+	text, err := json.Marshal(from)
+	if err == nil {
+		err = json.Unmarshal(text, to)
+	}
+	if err != nil {
+		return fmt.Errorf("converting %T: %w", from, err)
+	}
+	return nil
 }

@@ -24,6 +24,7 @@ import (
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 	policyv1ac "k8s.io/client-go/applyconfigurations/policy/v1"
+	"k8s.io/utils/ptr"
 
 	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
@@ -34,6 +35,9 @@ const (
 	// LabelWebApp is on the pods of a WebApp. Its value is the WebApp's name, shortened and hashed where it is too long.
 	// Everything that finds the pods selects on it, and it is frozen: the selector of a Deployment cannot be changed.
 	LabelWebApp = "workloads.apps.acme.com/webapp"
+
+	// AnnotationRevision is on the Deployment: the hash of the revision that its pods are made from.
+	AnnotationRevision = "workloads.apps.acme.com/revision"
 
 	containerName = "app"
 	configVolume  = "webapp-config"
@@ -48,19 +52,23 @@ const (
 
 // input is all that the children follow from.
 type input struct {
-	app *v1alpha1.WebApp
+	// app has what the children are made from, content is what of it is in a revision, and revision the number of that.
+	app      *v1alpha1.WebApp
+	content  content
+	revision int64
+	// next has what the pods are to get and is held back: its migration has not succeeded yet, or its database cannot be reached.
+	// It is nil when nothing is held back.
+	next *v1alpha1.WebApp
+	// keep leaves the Deployment as it is: there is no record of the revision that its pods are made from.
+	keep bool
 	// deployment is the live one, as far as it has something of the operator's; nil when there is none.
 	deployment *held
 	// former are the files of pods that still run, or still start, while new ones are to be rolled out.
 	former []*corev1.ConfigMap
 	// clash tells that somebody has given a port of the live Service the name of one of ours: the two cannot be merged.
 	clash bool
-	// hold keeps the Deployment as it is: the migration of the present version has not succeeded yet, or its database cannot be
-	// reached.
-	hold bool
-	// revision is the number of the revision that the pods are made from, and content what is in it.
-	revision int64
-	content  content
+	// configNames are the names of the files of versions, as far as they are known.
+	configNames map[*v1alpha1.WebApp]string
 	// controllers select the namespaces of ingress controllers.
 	controllers []metav1.LabelSelector
 	// unpublished leaves the external name out: the object may not have it.
@@ -89,7 +97,7 @@ func desired(in input) ([]engine.Child, error) {
 	if in.app.Spec.Isolation != v1alpha1.IsolationNone {
 		all = append(all, engine.NewChild[networkingv1.NetworkPolicy](in.networkPolicy(), networkingv1ac.ExtractNetworkPolicy))
 	}
-	if in.app.Spec.ServiceAccountName == nil || in.hold && in.deployment != nil {
+	if in.hasAccount() {
 		account := corev1ac.ServiceAccount(in.name(), in.app.Namespace).WithAutomountServiceAccountToken(false)
 		all = append(all, engine.NewChild[corev1.ServiceAccount](account, corev1ac.ExtractServiceAccount))
 	}
@@ -106,6 +114,20 @@ func desired(in input) ([]engine.Child, error) {
 		all = append(all, engine.NewChild[autoscalingv2.HorizontalPodAutoscaler](in.autoscaler(), autoscalingv2ac.ExtractHorizontalPodAutoscaler))
 	}
 	return append(all, engine.NewChild[networkingv1.Ingress](in.ingress(), networkingv1ac.ExtractIngress)), nil
+}
+
+// versions are those of which pods may start: that of the application, and the one that is held back, whose migration may run.
+func (in input) versions() []*v1alpha1.WebApp {
+	if in.next == nil {
+		return []*v1alpha1.WebApp{in.app}
+	}
+	return []*v1alpha1.WebApp{in.app, in.next}
+}
+
+// hasAccount reports whether any pods have the application's own ServiceAccount.
+func (in input) hasAccount() bool {
+	return in.keep && in.deployment != nil ||
+		slices.ContainsFunc(in.versions(), func(a *v1alpha1.WebApp) bool { return a.Spec.ServiceAccountName == nil })
 }
 
 // nameOf is the name of the children of a WebApp. That of a Service begins with a letter.
@@ -147,20 +169,25 @@ func configName(app *v1alpha1.WebApp) string {
 	for _, name := range slices.Sorted(maps.Keys(app.Spec.Config)) {
 		fmt.Fprintf(h, "%d %s %d %s\n", len(name), name, len(app.Spec.Config[name]), app.Spec.Config[name])
 	}
-	return names.Job(app.Name, configSuffix+hex.EncodeToString(h.Sum(nil))[:hashLength])
+	return names.Job(app.Name, configSuffix+hex.EncodeToString(h.Sum(nil))[:names.DigestLength])
 }
 
-const (
-	configSuffix = "config-"
-	hashLength   = 10
-)
+const configSuffix = "config-"
 
-func (in input) configMap() *corev1ac.ConfigMapApplyConfiguration {
+// configName is that of a version, whose files are hashed once in a run.
+func (in input) configName(of *v1alpha1.WebApp) string {
+	if name, known := in.configNames[of]; known {
+		return name
+	}
+	return configName(of)
+}
+
+func (in input) configMap(app *v1alpha1.WebApp) *corev1ac.ConfigMapApplyConfiguration {
 	data := map[string]string{}
-	for name, content := range in.app.Spec.Config {
+	for name, content := range app.Spec.Config {
 		data[name] = string(content)
 	}
-	return corev1ac.ConfigMap(configName(in.app), in.app.Namespace).WithData(data).WithImmutable(true)
+	return corev1ac.ConfigMap(in.configName(app), app.Namespace).WithData(data).WithImmutable(true)
 }
 
 // filesOf is the name of the ConfigMap with the files of the pods of a Deployment; empty when they have none.
@@ -183,10 +210,14 @@ func imageOf(d *appsv1.Deployment) string {
 	return ""
 }
 
-// files are the ConfigMaps of the pods that there are and of those that are to serve.
+// files are the ConfigMaps of the pods that there are and of those that are to be.
 func (in input) files() (all []engine.Child) {
-	if len(in.app.Spec.Config) > 0 {
-		all = append(all, configChild(in.configMap()))
+	named := map[string]bool{"": true} // two versions may have the same files
+	for _, a := range in.versions() {
+		if name := in.configName(a); !named[name] {
+			named[name] = true
+			all = append(all, configChild(in.configMap(a)))
+		}
 	}
 	for _, f := range in.former {
 		all = append(all, configChild(corev1ac.ConfigMap(f.Name, f.Namespace).WithData(f.Data).WithImmutable(true)))
@@ -281,23 +312,16 @@ func (in input) autoscaler() *autoscalingv2ac.HorizontalPodAutoscalerApplyConfig
 	a := in.app.Spec.Autoscaling
 	metric := autoscalingv2ac.MetricSpec().WithType(autoscalingv2.ResourceMetricSourceType).WithResource(
 		autoscalingv2ac.ResourceMetricSource().WithName(corev1.ResourceCPU).WithTarget(
-			autoscalingv2ac.MetricTarget().WithType(autoscalingv2.UtilizationMetricType).WithAverageUtilization(orDefault(a.TargetCPU, defaultCPU))))
+			autoscalingv2ac.MetricTarget().WithType(autoscalingv2.UtilizationMetricType).WithAverageUtilization(ptr.Deref(a.TargetCPU, defaultCPU))))
 	return autoscalingv2ac.HorizontalPodAutoscaler(in.name(), in.app.Namespace).WithSpec(autoscalingv2ac.HorizontalPodAutoscalerSpec().
 		WithScaleTargetRef(autoscalingv2ac.CrossVersionObjectReference().WithAPIVersion("apps/v1").WithKind("Deployment").WithName(in.name())).
-		WithMinReplicas(orDefault(a.Min, defaultMin)).WithMaxReplicas(a.Max).WithMetrics(metric))
+		WithMinReplicas(ptr.Deref(a.Min, defaultMin)).WithMaxReplicas(a.Max).WithMetrics(metric))
 }
 
 const (
 	defaultMin = 2
 	defaultCPU = 80
 )
-
-func orDefault[T any](given *T, otherwise T) T {
-	if given == nil {
-		return otherwise
-	}
-	return *given
-}
 
 // networkPolicy lets the namespace itself and the ingress controllers in. It names the port, whose number differs between
 // the pods of two versions.

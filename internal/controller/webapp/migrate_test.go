@@ -140,6 +140,51 @@ var _ = Describe("A migration", Ordered, func() {
 		Expect(live(deploymentOf(a)).Generation).To(Equal(generation))
 	})
 
+	It("does not run again for a version that it has succeeded for", func() {
+		a := migrated()
+		Change(a, image(v2))
+		Eventually(jobs(a)).Should(ContainElement(v2))
+		end(a, v2, true)
+		Eventually(deployed(a)).Should(Equal(v2))
+		roll(a)
+		AwaitReady(a)
+		last := a.Status.Migrated
+
+		By("the spec going back")
+		Change(a, image(v1))
+		Eventually(deployed(a)).Should(Equal(v1))
+		roll(a)
+		AwaitReady(a)
+		Expect(Message(a, "Migrated")).To(Equal("the migration to " + v1 + " has succeeded earlier, for revision 1, and does not run again; " +
+			"what later migrations have changed is not undone"))
+		Expect(a.Status.Migrated).To(Equal(last))
+		Expect(jobs(a)()).To(BeEmpty())
+
+		By("rollbackTo naming what the spec says")
+		Change(a, func(a *v1alpha1.WebApp) {
+			a.Spec.Migration.Args, a.Spec.RollbackTo = []string{"other"}, new(int64(1))
+		})
+		Eventually(Ready(a)).Should(Equal("True RolledBack"))
+		Expect(Message(a, "Migrated")).To(ContainSubstring("no migration runs for that"))
+		Expect(Message(a, "Deployed")).To(Equal("revision 1 serves, as spec.rollbackTo asks; the spec says the same of pods, so that spec.rollbackTo can be removed"))
+		Consistently(jobs(a), "500ms").Should(BeEmpty())
+
+		By("the next version, which goes back while its migration runs")
+		Change(a, func(a *v1alpha1.WebApp) {
+			a.Spec.WebAppImage, a.Spec.Migration.Args, a.Spec.RollbackTo = v3, nil, nil
+		})
+		Eventually(jobs(a)).Should(Equal([]string{v3}))
+		Change(a, image(v2))
+		AwaitRun(a)
+		Expect(deployed(a)()).To(Equal(v1))
+		end(a, v3, true)
+		Eventually(deployed(a)).Should(Equal(v2))
+		roll(a)
+		AwaitReady(a)
+		Expect(Message(a, "Migrated")).To(Equal("the migration of the present version has succeeded"), "it is the last one that has")
+		Expect(jobs(a)()).To(BeEmpty())
+	})
+
 	It("runs one migration at a time", func() {
 		a := migrated()
 		Change(a, image(v2))

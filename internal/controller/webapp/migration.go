@@ -5,15 +5,14 @@ package webapp
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -39,8 +38,7 @@ func migrationName(app *v1alpha1.WebApp) string {
 		return ""
 	}
 	text, _ := json.Marshal([]any{app.Spec.WebAppImage, m.Command, m.Args}) // strings can be encoded
-	sum := sha256.Sum256(text)
-	return names.Job(app.Name, migrationSuffix+hex.EncodeToString(sum[:])[:hashLength])
+	return names.Job(app.Name, migrationSuffix+names.Digest(string(text)))
 }
 
 // migrationJob runs the image of the application, with its environment, files, account and volumes. A pod that fails is not
@@ -52,12 +50,8 @@ func (in input) migrationJob() (*batchv1.Job, error) {
 	}
 	labels := map[string]string{LabelMigration: in.name()}
 	pod := &corev1.PodTemplateSpec{}
-	text, err := json.Marshal(template)
-	if err == nil {
-		err = json.Unmarshal(text, pod)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("converting the pods' template: %w", err)
+	if err := convert(template, pod); err != nil {
+		return nil, err
 	}
 	app := pod.Spec.Containers[0]
 	app.Name, app.Command, app.Args = migrationContainer, in.app.Spec.Migration.Command, in.app.Spec.Migration.Args
@@ -77,11 +71,6 @@ func (in input) migrationJob() (*batchv1.Job, error) {
 			}}},
 		},
 	}, nil
-}
-
-// isMigration tells a migration's Job from a copy of it, by its name.
-func isMigration(app *v1alpha1.WebApp, name string) bool {
-	return endsInHash(app, migrationSuffix, name)
 }
 
 // migrations are the Jobs that a WebApp has, and what has to happen next.
@@ -119,7 +108,22 @@ func endOf(j *batchv1.Job) batchv1.JobConditionType {
 // holds reports whether no pod of the present version may start yet.
 func (m migrations) holds(app *v1alpha1.WebApp) bool {
 	current := migrationName(app)
-	return m.running != nil || current != "" && app.Status.Migrated != current
+	return m.running != nil || current != "" && !hasMigrated(&app.Status, current)
+}
+
+// hasMigrated reports whether a migration has succeeded: the last one, or that of a revision on record.
+func hasMigrated(status *v1alpha1.WebAppStatus, migration string) bool {
+	return status.Migrated == migration || migratedFor(status, migration) != 0
+}
+
+// migratedFor is a revision on record for which a migration has succeeded; 0 when there is none.
+func migratedFor(status *v1alpha1.WebAppStatus, migration string) int64 {
+	for _, r := range status.Revisions {
+		if r.Migrated == migration {
+			return r.Number
+		}
+	}
+	return 0
 }
 
 // unended reports whether any migration has not ended.
@@ -153,7 +157,7 @@ func (r *run) migrate(ctx context.Context) (engine.Outcome, error) {
 			return engine.Outcome{}, err
 		}
 	}
-	switch {
+	switch earlier := migratedFor(&r.Obj.Status, current); {
 	case r.course.why != bySpec:
 		return r.migrateNothing(ctx)
 	case current == "":
@@ -161,19 +165,29 @@ func (r *run) migrate(ctx context.Context) (engine.Outcome, error) {
 		return engine.Done().Saying("no migration is asked for"), nil
 	case r.Obj.Status.Migrated == current:
 		return engine.Done().Saying("the migration of the present version has succeeded"), nil
+	case earlier != 0:
+		return engine.Done().Saying(fmt.Sprintf("the migration to %s has succeeded earlier, for revision %d, and does not run again; "+
+			"what later migrations have changed is not undone", r.Obj.Spec.WebAppImage, earlier)), nil
 	case m.current == nil:
 		return r.startMigration(ctx)
+	default:
+		return r.finishMigration(ctx)
 	}
-	switch endOf(m.current) {
+}
+
+// finishMigration records that the migration of the present version has ended, or reports what it does.
+func (r *run) finishMigration(ctx context.Context) (engine.Outcome, error) {
+	current := r.migrations.current
+	switch endOf(current) {
 	case batchv1.JobComplete:
-		r.Obj.Status.Migrated = current
+		r.Obj.Status.Migrated = current.Name
 		return engine.Wait(0, ReasonMigrating, "the migration has succeeded; the present version is rolled out").Due(r.Clock.Now()), nil
 	case batchv1.JobFailed:
-		_, said, err := r.podOf(ctx, m.current)
+		pods, err := r.podsOf(ctx, current)
 		return engine.Block(ReasonMigrationFailed, "the migration to "+r.Obj.Spec.WebAppImage+" has failed, and the version of before "+
-			"continues to serve"+said+". It is tried again when spec.webAppImage or spec.migration changes"), err
+			"continues to serve"+pods.said+". It is tried again when spec.webAppImage or spec.migration changes"), err
 	default:
-		return r.watchMigration(ctx, m.current, "")
+		return r.watchMigration(ctx, current, "")
 	}
 }
 
@@ -196,29 +210,63 @@ func (r *run) startMigration(ctx context.Context) (engine.Outcome, error) {
 
 // watchMigration reports a migration that has not ended.
 func (r *run) watchMigration(ctx context.Context, j *batchv1.Job, before string) (engine.Outcome, error) {
-	wrong, _, err := r.podOf(ctx, j)
+	pods, err := r.podsOf(ctx, j)
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	wrong, err := r.worst(ctx, pods.ill)
+	if !pods.any && r.Clock.Since(j.CreationTimestamp.Time) > soon {
+		wrong, err = r.findRefusal(ctx, j)
+	}
 	if wrong.rank > 0 {
 		return engine.Wait(lookAgain, wrong.reason, before+wrong.message), err
 	}
 	return engine.Wait(lookAgain, ReasonMigrating, before+"the Job "+j.Name+" runs; the version of before continues to serve"), err
 }
 
-// podOf reads the pods of a migration: what is wrong with one that has not ended, and the last words of one that has failed.
-func (r *run) podOf(ctx context.Context, j *batchv1.Job) (wrong finding, said string, err error) {
+// soon is when a Job should have a pod.
+const soon = 5 * time.Second
+
+// ofMigration is what can be told of the pods of a migration.
+type ofMigration struct {
+	any  bool
+	ill  []patient // of those that have not ended
+	said string    // by one that has failed
+}
+
+// podsOf reads the pods of a migration.
+func (r *run) podsOf(ctx context.Context, j *batchv1.Job) (of ofMigration, err error) {
 	_, err = tenancy.Each(ctx, r.Live, j.Namespace, &corev1.PodList{}, maxPods, func(p *corev1.Pod) {
-		if p.Status.Phase != corev1.PodFailed {
-			wrong = worse(wrong, diagnosePod(p))
+		of.any = true
+		if is, may := examine(p); may && p.Status.Phase != corev1.PodFailed {
+			of.ill = append(of.ill, is)
 		}
 		for _, s := range p.Status.ContainerStatuses {
 			if t := s.State.Terminated; t != nil && t.ExitCode != 0 {
-				said = strings.Replace(lastEnd(s.State), ", last with", ". It has ended with", 1)
+				of.said = lastEnd(". It has ended with", s.State)
 			}
 		}
 	}, client.MatchingLabels{batchv1.JobNameLabel: j.Name})
 	if err != nil {
-		return finding{}, "", fmt.Errorf("listing the pods of the migration: %w", err)
+		return ofMigration{}, fmt.Errorf("listing the pods of the migration: %w", err)
 	}
-	return wrong, said, nil
+	return of, nil
+}
+
+// findRefusal finds out why a Job has no pod. The status of a Job does not say that, and events may be missing: so the API server
+// is asked whether it would create the pod.
+func (r *run) findRefusal(ctx context.Context, j *batchv1.Job) (finding, error) {
+	whole := &batchv1.Job{} // the cache has no templates of Jobs
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(j), whole); err != nil {
+		return finding{}, client.IgnoreNotFound(err)
+	}
+	pod := &corev1.Pod{ObjectMeta: whole.Spec.Template.ObjectMeta, Spec: whole.Spec.Template.Spec}
+	pod.Namespace, pod.Name = j.Namespace, j.Name
+	err := r.Client.Create(ctx, pod, client.DryRunAll)
+	if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
+		return finding{5, ReasonPodsRefused, "the API server refuses to create the pod of the migration: " + quoted(err.Error())}, nil
+	}
+	return finding{1, ReasonMigrating, fmt.Sprintf("the Job %s has no pod yet; \"kubectl describe job %s\" shows why", j.Name, j.Name)}, nil
 }
 
 // findUnended asks the API server for what still runs of any migration: a Job that the cache does not have yet, or a pod that is

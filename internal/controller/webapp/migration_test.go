@@ -49,8 +49,8 @@ func TestMigrationsHaveANameForWhatTheyRun(t *testing.T) {
 			t.Errorf("%s runs the migration again", why)
 		}
 	}
-	if !isMigration(migrating(), base) || isMigration(migrating(), "copy-of-"+base) || isMigration(migrating(), "web") || migrationName(app(common.TierDev)) != "" {
-		t.Error("a Job is not told from a copy")
+	if got := migrationName(app(common.TierDev)); got != "" {
+		t.Errorf("none is called %q", got)
 	}
 }
 
@@ -61,6 +61,10 @@ func TestMigrationsHold(t *testing.T) {
 	done.Status.Migrated = current
 	before := migrating()
 	before.Status.Migrated = "web-migrate-0123456789"
+	recorded := migrating()
+	recorded.Status.Migrated, recorded.Status.Revisions = "web-migrate-0123456789", []v1alpha1.Revision{{Number: 2}, {Number: 1, Migrated: current}}
+	unasked := app(common.TierDev)
+	unasked.Status.Revisions = []v1alpha1.Revision{{Number: 1}}
 	gone := job("web-migrate-9999999999", "")
 	gone.DeletionTimestamp = new(metav1.Now())
 	goneEnded := job("web-migrate-9999999999", batchv1.JobFailed)
@@ -79,6 +83,9 @@ func TestMigrationsHold(t *testing.T) {
 		{"it has succeeded", done, []*batchv1.Job{job(current, batchv1.JobComplete)}, false},
 		{"it has succeeded, and its Job is gone", done, nil, false},
 		{"one of another version has succeeded", before, nil, true},
+		{"it has succeeded for a revision that is on record", recorded, nil, false},
+		{"it has succeeded for such a revision, and one of another version runs", recorded, []*batchv1.Job{job("web-migrate-0123456789", "")}, true},
+		{"none is asked for, and none has run for a revision", unasked, nil, false},
 		{"one of another version runs", done, []*batchv1.Job{job("web-migrate-0123456789", "")}, true},
 		{"one of another version has failed", done, []*batchv1.Job{job("web-migrate-0123456789", batchv1.JobFailed)}, false},
 		{"one of another version goes, and has not ended", done, []*batchv1.Job{gone}, true},
@@ -93,7 +100,7 @@ func TestMigrationsHold(t *testing.T) {
 	}
 }
 
-func TestTheDeploymentStaysAsItIsWhileAMigrationRuns(t *testing.T) {
+func TestADeploymentOfWhichThereIsNoRecordStaysAsItIs(t *testing.T) {
 	was := ours(t, app(common.TierDev))
 	next := migrating(func(s *v1alpha1.WebAppSpec) { s.WebAppImage, s.ServiceAccountName = "a:v2", new("robot") })
 	children := func(in input) int {
@@ -103,8 +110,8 @@ func TestTheDeploymentStaysAsItIsWhileAMigrationRuns(t *testing.T) {
 		}
 		return len(all)
 	}
-	if none, some := children(input{app: next, hold: true}), children(input{app: next, hold: true, deployment: was}); some != none+2 {
-		t.Errorf("%d children without a Deployment, %d with one: it and its ServiceAccount stay", none, some)
+	if none, some := children(input{app: next, keep: true}), children(input{app: next, keep: true, deployment: was}); some != none+1 {
+		t.Errorf("%d children without a Deployment, %d with one: its ServiceAccount stays", none, some)
 	}
 	if *was.ours.Spec.Template.Spec.Containers[0].Image != "registry.acme.com/app/app:v1.4" {
 		t.Error("the version of before has changed")

@@ -5,14 +5,17 @@ package webapp
 
 import (
 	"context"
+	"reflect"
 	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -47,13 +50,27 @@ func (f few) List(_ context.Context, list client.ObjectList, opts ...client.List
 			if j, is := o.(*batchv1.Job); is {
 				list.Items = append(list.Items, *j)
 			}
+		case *metav1.PartialObjectMetadataList:
+			if s, is := o.(*appsv1.ReplicaSet); is && list.Kind == "ReplicaSetList" {
+				list.Items = append(list.Items, metav1.PartialObjectMetadata{ObjectMeta: s.ObjectMeta})
+			}
 		}
 	}
 	return nil
 }
 
+func (f few) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	for _, o := range f.objects {
+		if client.ObjectKeyFromObject(o) == key && reflect.TypeOf(o) == reflect.TypeOf(into) {
+			reflect.ValueOf(into).Elem().Set(reflect.ValueOf(o).Elem())
+			return nil
+		}
+	}
+	return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+}
+
 func runAgainst(t *testing.T, a *v1alpha1.WebApp, objects ...client.Object) *run {
-	return &run{Scope: engine.Scope[*v1alpha1.WebApp]{Obj: a, Live: few{t: t, objects: objects}}, app: a}
+	return &run{Scope: engine.Scope[*v1alpha1.WebApp]{Obj: a, Live: few{t: t, objects: objects}}, in: input{app: a}, target: a}
 }
 
 func inNamespace(p corev1.Pod, a *v1alpha1.WebApp, label, value string) *corev1.Pod {
@@ -74,8 +91,8 @@ func TestPodsAreReadAFewAtATime(t *testing.T) {
 	if out, err := r.checkPods(t.Context()); err != nil || out.Reason() != ReasonCrashLoop {
 		t.Errorf("got %+v, %v", out, err)
 	}
-	if f, _, err := r.podOf(t.Context(), m); err != nil || f.reason != ReasonCrashLoop {
-		t.Errorf("got %+v, %v", f, err)
+	if of, err := r.podsOf(t.Context(), m); err != nil || len(of.ill) != 1 || of.ill[0].reason != ReasonCrashLoop {
+		t.Errorf("got %+v, %v", of, err)
 	}
 }
 
@@ -116,7 +133,7 @@ func TestNothingRunsBesideAMigration(t *testing.T) {
 func TestARecordOfARevisionIsOneThatThereIs(t *testing.T) {
 	a := history(func(*v1alpha1.WebApp) {}, 1)
 	long := v1alpha1.Revision{Hash: strings.Repeat("a", 64)}
-	r := &run{Scope: engine.Scope[*v1alpha1.WebApp]{Obj: a}, taken: content{hash: "1"}}
+	r := &run{Scope: engine.Scope[*v1alpha1.WebApp]{Obj: a}, in: input{content: content{hash: "1"}}}
 	if !r.hasRecord(a.Status.Revisions[0]) || r.hasRecord(long) {
 		t.Error("the revision that is made has a record, and no other")
 	}

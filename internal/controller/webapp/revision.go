@@ -5,6 +5,7 @@ package webapp
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -67,6 +68,36 @@ func canonical(text []byte) ([]byte, error) {
 	return json.Marshal(value)
 }
 
+// version is what there is on record of a revision: its content, and the object with it. The zero value is none.
+type version struct {
+	content
+	app *v1alpha1.WebApp
+}
+
+// versionOf is the object with the content of a revision.
+func versionOf(app *v1alpha1.WebApp, c content) (version, error) {
+	then := *app
+	spec, err := restored(app.Spec, c)
+	then.Spec = spec
+	return version{c, &then}, err
+}
+
+// lead decides what the children are made from: the version that is wanted, once its pods may start. As long as it is held back,
+// that is the version that the pods are made from at present, with the fields of the spec that are around the pods. If there is no
+// record of that one, the Deployment stays as it is.
+func lead(app *v1alpha1.WebApp, wanted, present version, held bool) input {
+	switch {
+	case held && present.app == nil:
+		return input{app: cmp.Or(wanted.app, app), keep: true}
+	case held && wanted.hash != present.hash:
+		return input{app: present.app, next: wanted.app, content: present.content}
+	case held:
+		return input{app: present.app, content: present.content}
+	default:
+		return input{app: wanted.app, content: wanted.content}
+	}
+}
+
 // restored is a spec with the content of a revision.
 func restored(spec v1alpha1.WebAppSpec, c content) (v1alpha1.WebAppSpec, error) {
 	var then v1alpha1.WebAppSpec
@@ -80,7 +111,7 @@ func restored(spec v1alpha1.WebAppSpec, c content) (v1alpha1.WebAppSpec, error) 
 // revisionName is the name of the ControllerRevision of a content. It follows from the content, so that a second run makes
 // no second one.
 func revisionName(app *v1alpha1.WebApp, hash string) string {
-	return names.Job(app.Name, revisionSuffix+hash[:min(len(hash), hashLength)])
+	return names.Job(app.Name, revisionSuffix+hash[:min(len(hash), names.DigestLength)])
 }
 
 // revisionChild records a content. The data of a ControllerRevision cannot be changed: one with other data is replaced.
@@ -92,7 +123,7 @@ func (in input) revisionChild() engine.Child {
 
 // recorded are all children, and after them, so that no pod waits for it, the record of the revision that they are made from.
 func (in input) recorded(others []engine.Child, err error) ([]engine.Child, error) {
-	if err != nil || in.hold {
+	if err != nil || in.keep {
 		return others, err
 	}
 	return append(others, in.revisionChild()), nil
@@ -120,6 +151,7 @@ type cause int
 const (
 	bySpec    cause = iota // the spec says what it does
 	byUser                 // spec.rollbackTo names it
+	byBoth                 // spec.rollbackTo names it, and the spec says what it does
 	byFailure              // another one has failed
 )
 
@@ -143,11 +175,11 @@ func choose(app *v1alpha1.WebApp, own string) course {
 	}
 }
 
-// named is the course to the revision of a number. To one with the spec's own content, the spec leads as well.
+// named is the course to the revision of a number.
 func named(app *v1alpha1.WebApp, number int64, why cause, own string) course {
 	c := course{number, hashOf(&app.Status, number), why}
-	if c.hash == own {
-		c.why = bySpec
+	if c.hash == own && why == byUser {
+		c.why = byBoth
 	}
 	return c
 }
@@ -182,9 +214,20 @@ func numberOf(status *v1alpha1.WebAppStatus, hash string) int64 {
 	return status.LastRevision + 1
 }
 
-// take records the course. The image is that of the revision. Of too many revisions the one that was used longest ago is
-// forgotten, but never the one that serves.
-func take(app *v1alpha1.WebApp, c course, image, own string) {
+// madeFrom is the hash of the revision that the pods are made from: as the Deployment says, or, if there is none or somebody has
+// changed what it says, as the status does.
+func madeFrom(deployment *held, status *v1alpha1.WebAppStatus) string {
+	if deployment != nil && deployment.ours.ObjectMetaApplyConfiguration != nil {
+		if hash := deployment.ours.Annotations[AnnotationRevision]; hash != "" {
+			return hash
+		}
+	}
+	return hashOf(status, status.Revision)
+}
+
+// take records the course. The pods are made from an object with the content of the revision. Of too many revisions the one that
+// was used longest ago is forgotten, but never the one that serves.
+func take(app *v1alpha1.WebApp, c course, made *v1alpha1.WebApp, own string) {
 	status := &app.Status
 	if !holdsRollback(app, own) {
 		status.RolledBack = nil
@@ -193,7 +236,10 @@ func take(app *v1alpha1.WebApp, c course, image, own string) {
 		status.Revision, status.Rollout = c.number, &v1alpha1.Rollout{}
 	}
 	status.LastRevision = max(status.LastRevision, c.number)
-	is := v1alpha1.Revision{Number: c.number, Image: image, Hash: c.hash}
+	is := v1alpha1.Revision{Number: c.number, Image: made.Spec.WebAppImage, Hash: c.hash, Migrated: recordOf(status, c.number).Migrated}
+	if migration := migrationName(made); hasMigrated(status, migration) {
+		is.Migrated = cmp.Or(migration, is.Migrated)
+	}
 	if len(status.Revisions) > 0 && status.Revisions[0] == is {
 		return
 	}

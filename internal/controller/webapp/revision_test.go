@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
@@ -229,7 +230,7 @@ func TestChoose(t *testing.T) {
 		{"a content that is new", history(plain, 3, 1), "x", course{4, "x", bySpec}},
 		{"a number is not given twice", history(func(a *v1alpha1.WebApp) { a.Status.LastRevision = 9 }, 3), "x", course{10, "x", bySpec}},
 		{"rollbackTo", history(asked(1), 3, 1), "3", course{1, "1", byUser}},
-		{"rollbackTo what the spec says", history(asked(3), 3, 1), "3", course{3, "3", bySpec}},
+		{"rollbackTo what the spec says", history(asked(3), 3, 1), "3", course{3, "3", byBoth}},
 		{"rollbackTo what there is not", history(asked(2), 3, 1), "3", course{2, "", byUser}},
 		{"rollbackTo with a new spec", history(asked(1), 3, 1), "x", course{1, "1", byUser}},
 		{"an automatic rollback", history(failed(3, 1), 3, 1), "3", course{1, "1", byFailure}},
@@ -240,6 +241,61 @@ func TestChoose(t *testing.T) {
 		{"rollbackTo comes first", history(both(failed(3, 1), asked(2)), 3, 2, 1), "3", course{2, "2", byUser}},
 	} {
 		if diff := cmp.Diff(tc.want, choose(tc.app, tc.own), cmp.AllowUnexported(course{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.why, diff)
+		}
+	}
+}
+
+func TestWhatThePodsAreMadeFrom(t *testing.T) {
+	a := history(func(*v1alpha1.WebApp) {}, 2, 1)
+	says := func(hash string) *held {
+		h := ours(t, a)
+		h.ours.WithAnnotations(map[string]string{AnnotationRevision: hash})
+		return h
+	}
+	for _, tc := range []struct {
+		why  string
+		give *held
+		want string
+	}{
+		{"there is no Deployment", nil, "2"},
+		{"it says so", says("2"), "2"},
+		{"it says so, and the status was lost", says("3"), "3"},
+		{"somebody has changed what it says", ours(t, a), "2"},
+		{"nothing of it is the operator's", &held{ours: &appsv1ac.DeploymentApplyConfiguration{}}, "2"},
+	} {
+		if got := madeFrom(tc.give, &a.Status); got != tc.want {
+			t.Errorf("%s: got %q", tc.why, got)
+		}
+	}
+	d, err := input{app: a, content: content{hash: "3"}}.deploymentIntent()
+	if err != nil || d.Annotations[AnnotationRevision] != "3" || len(d.Spec.Template.Annotations) > 0 {
+		t.Errorf("the Deployment, and not its pods, has to say it: %+v, %v", d.Annotations, err)
+	}
+}
+
+func TestARevisionRecordsItsMigration(t *testing.T) {
+	v1, v2 := migrating(), migrating(func(s *v1alpha1.WebAppSpec) { s.WebAppImage = "a:v2" })
+	v1.Status.Migrated = migrationName(v1)
+	take(v1, course{1, "1", bySpec}, v1, "1")
+	v2.Status = v1.Status
+	v2.Status.Migrated = migrationName(v2)
+	take(v2, course{2, "2", bySpec}, v2, "2")
+	for _, tc := range []struct {
+		why  string
+		app  *v1alpha1.WebApp
+		take course
+	}{
+		{"the same", v2, course{2, "2", bySpec}},
+		{"one of before", v1, course{1, "1", bySpec}},
+		{"one whose migration has not run", migrating(image("a:v3")), course{3, "3", byUser}},
+		{"none is asked for any more", app(common.TierDev), course{1, "1", bySpec}},
+	} {
+		a := tc.app.DeepCopy()
+		v2.Status.DeepCopyInto(&a.Status)
+		take(a, tc.take, a, "")
+		got := []string{recordOf(&a.Status, 1).Migrated, recordOf(&a.Status, 2).Migrated, recordOf(&a.Status, 3).Migrated}
+		if diff := cmp.Diff([]string{migrationName(v1), migrationName(v2), ""}, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.why, diff)
 		}
 	}
@@ -265,7 +321,7 @@ func TestTake(t *testing.T) {
 	} {
 		t.Run(tc.why, func(t *testing.T) {
 			before := tc.app.Status.Revision
-			take(tc.app, course{tc.take, fmt.Sprint(tc.take), bySpec}, "i", "")
+			take(tc.app, course{tc.take, fmt.Sprint(tc.take), bySpec}, app(common.TierDev, image("i")), "")
 			var got []int64
 			for _, r := range tc.app.Status.Revisions {
 				got = append(got, r.Number)

@@ -4,6 +4,7 @@
 package webapp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -18,59 +19,65 @@ import (
 	"github.com/acme/platform-operator/internal/engine"
 )
 
-// steer decides which revision the pods are made from, and reads what is in it. When there is no such revision they stay
-// with the one that they are made from already. A revision counts from when its pods may start.
-func (r *run) steer(ctx context.Context) error {
-	app := *r.Obj
-	r.app = &app
+// steer decides which revision the pods are to be made from, whether they may, and what the children are made from. A revision
+// counts from when its pods may start.
+func (r *run) steer(ctx context.Context, deployment *held) error {
 	own, err := contentOf(r.Obj.Spec)
 	if err != nil {
 		return err
 	}
+	status := &r.Obj.Status
 	r.course = choose(r.Obj, own.hash)
-	wanted, found, err := r.recall(ctx, r.course.hash, own)
-	if err == nil && !found {
+	wanted, err := r.recall(ctx, r.course.hash, own)
+	if err != nil {
+		return err
+	}
+	if wanted.app == nil {
 		r.missing = r.course.number
-		r.course = named(r.Obj, r.Obj.Status.Revision, byUser, own.hash)
-		wanted, found, err = r.recall(ctx, r.course.hash, own)
-	}
-	if err != nil || !found {
-		r.hold = true
+	} else if r.lacks, err = r.findDatabase(ctx, wanted.app.Spec.DatabaseSecretRef); err != nil {
 		return err
 	}
-	if app.Spec, err = restored(r.Obj.Spec, wanted); err != nil {
-		return err
+	r.target = cmp.Or(wanted.app, r.Obj)
+	if r.hold = r.missing != 0 || r.lacks.what != "" || r.holds(); !r.hold {
+		take(r.Obj, r.course, wanted.app, own.hash)
+		r.in = lead(r.Obj, wanted, version{}, false)
+	} else {
+		present, err := r.recall(ctx, madeFrom(deployment, status), own)
+		if err != nil {
+			return err
+		}
+		if present.app != nil { // the run that has made the pods from it may have lost its status
+			take(r.Obj, course{numberOf(status, present.hash), present.hash, byUser}, present.app, own.hash)
+		}
+		r.in = lead(r.Obj, wanted, present, true)
 	}
-	if r.lacks, err = r.findDatabase(ctx); err != nil {
-		return err
-	}
-	if r.hold = r.lacks != "" || r.holds(); !r.hold {
-		take(r.Obj, r.course, app.Spec.WebAppImage, own.hash)
-		r.taken = wanted
-	}
+	r.in.revision = status.Revision
 	return nil
 }
 
-// recall gives the content with a hash: that of the spec, or of a ControllerRevision that holds it unchanged.
-func (r *run) recall(ctx context.Context, hash string, ofSpec content) (what content, found bool, err error) {
+// recall gives the version with a hash: that of the spec, or of a ControllerRevision that holds it unchanged.
+func (r *run) recall(ctx context.Context, hash string, ofSpec content) (version, error) {
 	switch hash {
 	case "":
-		return content{}, false, nil
+		return version{}, nil
 	case ofSpec.hash:
-		return ofSpec, true, nil
+		return versionOf(r.Obj, ofSpec)
 	}
 	key := client.ObjectKey{Namespace: r.Obj.Namespace, Name: revisionName(r.Obj, hash)}
 	live, exists, err := own(ctx, r, key, &appsv1.ControllerRevision{})
 	if err != nil || !exists {
-		return content{}, false, err
+		return version{}, err
 	}
-	what, found = readRevision(live, hash)
-	return what, found, nil
+	what, unchanged := readRevision(live, hash)
+	if !unchanged {
+		return version{}, nil
+	}
+	return versionOf(r.Obj, what)
 }
 
 // hasRecord reports whether there is a ControllerRevision of a revision.
 func (r *run) hasRecord(of v1alpha1.Revision) bool {
-	return of.Hash == r.taken.hash || slices.ContainsFunc(r.records, func(c *appsv1.ControllerRevision) bool {
+	return of.Hash == r.in.content.hash || slices.ContainsFunc(r.records, func(c *appsv1.ControllerRevision) bool {
 		return c.Name == revisionName(r.Obj, of.Hash) && c.DeletionTimestamp.IsZero()
 	})
 }
@@ -118,13 +125,29 @@ func (r *run) judgeLate(ctx context.Context, f finding, due time.Time) (engine.O
 		return judgeLacking(r.Obj, r.course, f, due, now), nil
 	}
 	to := r.Obj.Status.ServingRevision
-	_, found, err := r.recall(ctx, hashOf(&r.Obj.Status, to), content{})
+	obstacle, err := r.findObstacle(ctx, to)
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	if !found {
-		return engine.BlockFor(lookAgain, ReasonRolloutFailed, failure(r.Obj, f)+". "+unknown(r.Obj, to, r.hasRecord)), nil
+	if obstacle != "" {
+		return engine.BlockFor(lookAgain, ReasonRolloutFailed, failure(r.Obj, f)+". "+obstacle), nil
 	}
 	rollBack(r.Obj, failure(r.Obj, f), now)
 	return engine.Wait(lookAgain, ReasonRolledBack, undone(r.Obj)+fmt.Sprintf(". Revision %d is rolled out instead", to)).Warning().Due(now), nil
+}
+
+// findObstacle finds out why a revision cannot be rolled back to; empty when it can.
+func (r *run) findObstacle(ctx context.Context, to int64) (string, error) {
+	earlier, err := r.recall(ctx, hashOf(&r.Obj.Status, to), content{})
+	if err != nil {
+		return "", err
+	}
+	if earlier.app == nil {
+		return unknown(r.Obj, to, r.hasRecord), nil
+	}
+	lacks, err := r.findDatabase(ctx, earlier.app.Spec.DatabaseSecretRef)
+	if err != nil || lacks.what == "" {
+		return "", err
+	}
+	return fmt.Sprintf("Revision %d, which has served last, is not rolled back to, because %s. Create it, or change the spec", to, lacks.what), nil
 }

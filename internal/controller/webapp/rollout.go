@@ -84,7 +84,12 @@ func judgeServing(app *v1alpha1.WebApp, c course, out engine.Outcome) engine.Out
 	switch {
 	case c.why == byFailure:
 		return engine.Block(ReasonRolledBack, undone(app)+fmt.Sprintf(". Revision %d serves. Change the spec to try again", c.number))
-	case c.why == byUser && out.Reason() != ReasonScaledToZero:
+	case out.Reason() == ReasonScaledToZero:
+		return out
+	case c.why == byBoth:
+		return out.Because(ReasonRolledBack).Saying(fmt.Sprintf(
+			"revision %d serves, as spec.rollbackTo asks; the spec says the same of pods, so that spec.rollbackTo can be removed", c.number))
+	case c.why == byUser:
 		return out.Because(ReasonRolledBack).Saying(fmt.Sprintf(
 			"revision %d serves, as spec.rollbackTo asks; what the spec says of pods is not rolled out until spec.rollbackTo is removed", c.number))
 	default:

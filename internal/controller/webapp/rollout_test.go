@@ -10,6 +10,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
@@ -147,6 +148,7 @@ type world struct {
 	spec     string
 	deployed string
 	sick     map[string]bool // what does not become available
+	held     map[string]bool // what has no database, or no migration that has succeeded
 	paused   bool
 
 	// What has happened so far, for the rules.
@@ -157,7 +159,7 @@ type world struct {
 
 func (w world) clone() world {
 	w.app = *w.app.DeepCopy()
-	w.sick, w.served, w.numbers = cloned(w.sick), cloned(w.served), cloned(w.numbers)
+	w.sick, w.held, w.served, w.numbers = cloned(w.sick), cloned(w.held), cloned(w.served), cloned(w.numbers)
 	return w
 }
 
@@ -180,30 +182,36 @@ func (w world) key() string {
 	if s.RolledBack != nil {
 		back = [2]int64{s.RolledBack.Revision, s.RolledBack.To}
 	}
-	return fmt.Sprint(w.spec, w.deployed, w.sick, w.paused, w.failed, w.app.Spec.AutoRollback, orDefault(w.app.Spec.RollbackTo, 0),
+	return fmt.Sprint(w.spec, w.deployed, w.sick, w.held, w.paused, w.failed, w.app.Spec.AutoRollback, ptr.Deref(w.app.Spec.RollbackTo, 0),
 		s.Revision, s.ServingRevision, s.LastRevision, s.Revisions, s.Rollout != nil, since, back, len(w.served))
 }
 
 // run is one reconcile; its status is lost when the operator ends before it is written.
 func (w *world) run(lost bool) error {
 	a := w.app.DeepCopy()
-	c := choose(a, w.spec)
-	if c.hash == "" {
-		c = named(a, a.Status.Revision, byUser, w.spec)
+	c, was := choose(a, w.spec), w.deployed
+	held := c.hash == "" || w.held[c.hash]
+	in := lead(a, recorded(c.hash), recorded(was), held)
+	switch {
+	case !held:
+		take(a, c, in.app, w.spec)
+	case was != "":
+		take(a, course{numberOf(&a.Status, was), was, byUser}, in.app, w.spec)
 	}
-	if c.hash == "" {
-		return nil
+	if !in.keep {
+		w.deployed = in.content.hash
 	}
-	take(a, c, "i", w.spec)
-	w.deployed = c.hash
-	p := progress{complete: !w.sick[w.deployed] && !w.paused, paused: w.paused}
+	p := progress{complete: !w.sick[w.deployed] && !w.paused, paused: w.paused, held: held}
 	due := track(a, p, w.now)
-	back := !p.complete && rollsBack(a, due, w.now)
+	back := !held && !p.complete && rollsBack(a, due, w.now) && !w.held[hashOf(&a.Status, a.Status.ServingRevision)]
 	if back {
 		rollBack(a, "why", w.now)
 	}
 	if err := w.rules(a, c, back); err != nil {
 		return err
+	}
+	if held && (w.deployed != was || hashOf(&a.Status, a.Status.Revision) != was) {
+		return fmt.Errorf("%q is held back, and %q becomes %q", c.hash, was, w.deployed)
 	}
 	if lost {
 		return nil
@@ -221,6 +229,14 @@ func (w *world) run(lost bool) error {
 	return nil
 }
 
+// recorded is a version on record; none when its hash is empty.
+func recorded(hash string) version {
+	if hash == "" {
+		return version{}
+	}
+	return version{content{hash: hash}, &v1alpha1.WebApp{}}
+}
+
 // rules are what must hold in every run.
 func (w *world) rules(a *v1alpha1.WebApp, c course, back bool) error {
 	s := a.Status
@@ -231,7 +247,7 @@ func (w *world) rules(a *v1alpha1.WebApp, c course, back bool) error {
 		}
 		seen[r.Hash] = true
 	}
-	pin := hashOf(&w.app.Status, orDefault(a.Spec.RollbackTo, 0))
+	pin := hashOf(&w.app.Status, ptr.Deref(a.Spec.RollbackTo, 0))
 	switch {
 	case pin != "" && c.hash != pin:
 		return fmt.Errorf("rollbackTo %d makes %q", *a.Spec.RollbackTo, c.hash)
@@ -272,6 +288,9 @@ func happenings() map[string]func(*world) error {
 	}
 	for _, n := range []int64{1, 2, 9} {
 		all[fmt.Sprint("pin ", n)] = user(func(w *world) { w.app.Spec.RollbackTo = &n })
+	}
+	for _, content := range []string{"a", "c"} {
+		all["hold "+content] = func(w *world) error { w.held[content] = !w.held[content]; return nil }
 	}
 	for _, content := range []string{"a", "b", "c"} {
 		all["spec "+content] = func(w *world) error {

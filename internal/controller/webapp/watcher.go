@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	autorebootv1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
@@ -57,7 +58,7 @@ func (u usages) add(kind autorebootv1alpha1.SourceKind, name, key *string, optio
 	} else {
 		u[id].keys[*key] = true
 	}
-	u[id].required = u[id].required || !orDefault(optional, false)
+	u[id].required = u[id].required || !ptr.Deref(optional, false)
 }
 
 func (u usages) addContainer(env []corev1ac.EnvVarApplyConfiguration, from []corev1ac.EnvFromSourceApplyConfiguration) {
@@ -157,7 +158,7 @@ func judgeWatcher(w *autorebootv1alpha1.ConfigWatcher) engine.Outcome {
 // checkWatcher reports whether the pods roll when the content of their environment changes.
 func (r *run) checkWatcher(ctx context.Context) (engine.Outcome, error) {
 	if r.Obj.Spec.RestartOnChange {
-		pods, err := input{app: r.app}.template()
+		pods, err := r.in.template()
 		if n := len(sources(pods)); err != nil || n > maxWatched {
 			return engine.Block(ReasonTooManySources, fmt.Sprintf(
 				"the pods take their environment from %d ConfigMaps and Secrets, and restartOnChange watches the first %d only: "+

@@ -131,7 +131,11 @@ func TestPodsThatAreHeldBackKeepTheirWatcher(t *testing.T) {
 		in   input
 		want string
 	}{
-		{input{app: next, deployment: ours(t, old), hold: true}, "old"}, {input{app: next, deployment: ours(t, old)}, "new"}, {input{app: next}, "new"}, {input{app: next, hold: true}, ""},
+		{input{app: next, deployment: ours(t, old), keep: true}, "old"},
+		{input{app: old, deployment: ours(t, old), next: next}, "old"},
+		{input{app: next, deployment: ours(t, old)}, "new"},
+		{input{app: next}, "new"},
+		{input{app: next, keep: true}, ""},
 	} {
 		_, pods, err := tc.in.deploymentChildren()
 		if err != nil {
@@ -142,7 +146,7 @@ func TestPodsThatAreHeldBackKeepTheirWatcher(t *testing.T) {
 			got = w.Spec.Sources[0].Name
 		}
 		if got != tc.want {
-			t.Errorf("held back %v: watches %q, want %q", tc.in.hold, got, tc.want)
+			t.Errorf("kept %v, held back %v: watches %q, want %q", tc.in.keep, tc.in.next != nil, got, tc.want)
 		}
 	}
 }
@@ -187,7 +191,7 @@ func TestTheEnvironmentOfThePodsIsCounted(t *testing.T) {
 	for i := range 33 {
 		made.Spec.EnvFrom = append(made.Spec.EnvFrom, whole(autorebootv1alpha1.SourceSecret, fmt.Sprint("s", i), false))
 	}
-	r := &run{Scope: engine.Scope[*v1alpha1.WebApp]{Obj: asked}, app: made}
+	r := &run{Scope: engine.Scope[*v1alpha1.WebApp]{Obj: asked}, in: input{app: made}}
 	if out, err := r.checkWatcher(t.Context()); err != nil || out.Reason() != ReasonTooManySources {
 		t.Errorf("got %+v, %v", out, err)
 	}

@@ -17,7 +17,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -73,6 +72,7 @@ const (
 	ReasonImagePullFailed     = "ImagePullFailed"
 	ReasonCrashLoop           = "CrashLoop"
 	ReasonConfigMissing       = "ConfigMissing"
+	ReasonStartFailed         = "StartFailed"
 	ReasonPodsRefused         = "PodsRefused"
 	ReasonUnschedulable       = "Unschedulable"
 	ReasonNotServing          = "NotServing"
@@ -105,12 +105,13 @@ type Options struct {
 
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=create;delete;get;list;patch;watch
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=pods,verbs=list
+// +kubebuilder:rbac:groups="",resources=pods,verbs=create;list
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=serviceaccounts,verbs=create;delete;get;list;patch;watch
 // +kubebuilder:rbac:groups="",resources=services,verbs=create;delete;get;list;patch;watch
 // +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=create;delete;get;list;patch;watch
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=create;delete;get;list;patch;watch
+// +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=list
 // +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=create;delete;get;list;patch;watch
 // +kubebuilder:rbac:groups=autoreboot.acme.com,resources=configwatchers,verbs=create;delete;get;list;patch;watch
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=create;delete;get;list;watch
@@ -136,10 +137,7 @@ var keeps = []client.Object{&batchv1.Job{}, &appsv1.ControllerRevision{}}
 
 // Holds are all children: each is compared with what is wanted.
 var Holds = func() (all []engine.Held) {
-	for _, o := range owns {
-		all = append(all, engine.Held{Of: o})
-	}
-	for _, o := range keeps {
+	for _, o := range slices.Concat(owns, keeps) {
 		all = append(all, engine.Held{Of: o})
 	}
 	return all
@@ -186,29 +184,20 @@ func Register(mgr ctrl.Manager, o Options) error {
 
 // proves tells a child from a copy of it by its name.
 func proves(app *v1alpha1.WebApp, child client.Object) bool {
-	name := child.GetName()
-	if _, isJob := child.(*batchv1.Job); isJob {
-		return isMigration(app, name)
-	}
-	if _, isConfig := child.(*corev1.ConfigMap); isConfig {
-		return endsInHash(app, configSuffix, name)
-	}
-	if _, isRevision := child.(*appsv1.ControllerRevision); isRevision {
-		return endsInHash(app, revisionSuffix, name)
-	}
-	if _, isPolicy := child.(*networkingv1.NetworkPolicy); isPolicy {
+	switch name := child.GetName(); child.(type) {
+	case *batchv1.Job:
+		return names.IsDigested(name, app.Name, migrationSuffix)
+	case *corev1.ConfigMap:
+		return names.IsDigested(name, app.Name, configSuffix)
+	case *appsv1.ControllerRevision:
+		return names.IsDigested(name, app.Name, revisionSuffix)
+	case *networkingv1.NetworkPolicy:
 		return name == policyName(app)
-	}
-	if _, isWatcher := child.(*autorebootv1alpha1.ConfigWatcher); isWatcher {
+	case *autorebootv1alpha1.ConfigWatcher:
 		return name == watcherName(app)
+	default:
+		return name == nameOf(app)
 	}
-	return name == nameOf(app)
-}
-
-// endsInHash reports whether a name is one that ends in a hash of what the child holds.
-func endsInHash(app *v1alpha1.WebApp, suffix, name string) bool {
-	hash := name[max(len(name)-hashLength, 0):]
-	return len(hash) == hashLength && strings.Trim(hash, "0123456789abcdef") == "" && name == names.Job(app.Name, suffix+hash)
 }
 
 func claimKeys(a *v1alpha1.WebApp) []client.ObjectKey { return keysOf(claimsOf(a)) }
@@ -269,15 +258,16 @@ type run struct {
 	migrations migrations
 	// records are the ControllerRevisions of the object.
 	records []*appsv1.ControllerRevision
-	// app is the object as the children are made from it: with the content of the revision that course names.
-	app    *v1alpha1.WebApp
+	// course is the revision that the pods are to be made from, and target the object with its content.
 	course course
-	// hold keeps the Deployment as it is; without it, taken is what is in the revision.
-	hold  bool
-	taken content
+	target *v1alpha1.WebApp
+	// hold: no pod of it may start yet.
+	hold bool
+	// in is what the children follow from.
+	in input
 	// missing is the number of a revision that is to be rolled back to and that there is not; else 0.
 	missing int64
-	lacks   string // of the connection to the database
+	lacks   lack // of the connection to the database
 	seen    observation
 }
 
@@ -311,20 +301,25 @@ func (r *run) look(ctx context.Context) (in input, err error) {
 	if r.migrations, err = r.findMigrations(ctx); err != nil {
 		return in, err
 	}
-	if err := r.steer(ctx); err != nil {
+	deployment, err := r.findDeployment(ctx)
+	if err != nil {
 		return in, err
 	}
-	in = input{app: r.app, controllers: r.IngressControllers, hold: r.hold, revision: r.course.number, content: r.taken}
-	in.unpublished = r.lost.reason != ""
-	if in.deployment, err = r.findDeployment(ctx); err != nil {
+	if err := r.steer(ctx, deployment); err != nil {
 		return in, err
 	}
+	in = r.in
+	in.configNames = map[*v1alpha1.WebApp]string{}
+	for _, a := range in.versions() {
+		in.configNames[a] = configName(a)
+	}
+	in.controllers, in.deployment, in.unpublished = r.IngressControllers, deployment, r.lost.reason != ""
 	service, exists, err := own(ctx, r, r.key(), &corev1.Service{})
 	if err != nil {
 		return in, err
 	}
 	in.clash = exists && in.clashes(service)
-	in.former, err = r.findFormerFiles(ctx, in.deployment)
+	in.former, err = r.findFormerFiles(ctx, in)
 	return in, err
 }
 
@@ -342,15 +337,15 @@ func (r *run) findDeployment(ctx context.Context) (*held, error) {
 }
 
 // findFormerFiles reads the ConfigMaps of the pods that serve, and of those that the Deployment starts until it is changed, where
-// they are not that of the present version.
-func (r *run) findFormerFiles(ctx context.Context, deployment *held) (all []*corev1.ConfigMap, err error) {
+// they are not wanted anyway.
+func (r *run) findFormerFiles(ctx context.Context, in input) (all []*corev1.ConfigMap, err error) {
 	wanted := []string{r.Obj.Status.ConfigMap}
-	if deployment != nil {
-		wanted = append(wanted, filesOf(deployment.live))
+	if in.deployment != nil {
+		wanted = append(wanted, filesOf(in.deployment.live))
 	}
 	slices.Sort(wanted)
 	for _, name := range slices.Compact(wanted) {
-		if name == "" || name == configName(r.app) {
+		if name == "" || slices.ContainsFunc(in.versions(), func(a *v1alpha1.WebApp) bool { return name == in.configName(a) }) {
 			continue
 		}
 		files, exists, err := own(ctx, r, client.ObjectKey{Namespace: r.Obj.Namespace, Name: name}, &corev1.ConfigMap{})
@@ -377,7 +372,7 @@ func (r *run) compose(ctx context.Context) (engine.Outcome, error) {
 	if err != nil || !out.GoesOn() {
 		return out, err
 	}
-	if in.deployment != nil || !in.hold {
+	if in.deployment != nil || !in.keep {
 		r.Obj.Status.Created = true
 	}
 	if out, err = r.observe(ctx, in.former, out); err != nil {

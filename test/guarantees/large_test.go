@@ -1,0 +1,67 @@
+// Copyright 2026 The Acme Platform Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package guarantees
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	v1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
+)
+
+// describeLarge has the part of G14 that is about objects that the operator works on, and not only holds.
+func describeLarge() {
+	It("G14: works on large objects at once within its memory", Label("G14", "webapp"), func(ctx context.Context) {
+		const many = 20 // as many as are worked on at once
+		ns := Namespace()
+		config := func(letter string) map[string]v1alpha1.FileContent {
+			half := v1alpha1.FileContent(strings.Repeat(letter, 1<<19-10))
+			return map[string]v1alpha1.FileContent{"a": half, "b": half}
+		}
+		p := startProcess()
+		var all []*v1alpha1.WebApp
+		for i := range many {
+			all = append(all, Create(&v1alpha1.WebApp{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: fmt.Sprint("large-", i)}, Spec: v1alpha1.WebAppSpec{
+				WebAppImage: "i:1", WebAppHostname: fmt.Sprintf("large-%d.%s.acme.com", i, ns), DeploymentTier: common.TierDev, Config: config("x"),
+			}}))
+		}
+		mounts := func() (names map[string]bool, err error) {
+			list := &appsv1.DeploymentList{}
+			names = map[string]bool{}
+			err = Admin.List(ctx, list, client.InNamespace(ns))
+			for _, d := range list.Items {
+				for _, v := range d.Spec.Template.Spec.Volumes {
+					names[v.ConfigMap.Name] = true
+				}
+			}
+			return names, err
+		}
+		Eventually(mounts, "3m").Should(HaveLen(many))
+		before, err := mounts()
+		Expect(err).NotTo(HaveOccurred())
+		for _, a := range all {
+			Change(a, func(a *v1alpha1.WebApp) { a.Spec.Config = config("y") })
+		}
+		Eventually(func(g Gomega) {
+			after, err := mounts()
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(after).To(HaveLen(many))
+			for name := range before {
+				g.Expect(after).NotTo(HaveKey(name))
+			}
+		}, "3m").Should(Succeed())
+		now, peak := p.resident() // 227 MiB at most were measured
+		AddReportEntry("large WebApps", fmt.Sprintf("%d of 1 MiB: %.0f MiB, peak %.0f MiB", many, now, peak))
+		Expect(peak).To(BeNumerically("<", memoryLimit))
+	})
+}
