@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,6 +29,15 @@ const conflictRetry = 200 * time.Millisecond
 // cutRecheck is how often an object is reconciled of which the cache holds only a part: the indexes by which
 // changes of referenced objects requeue it do not contain it.
 const cutRecheck = 10 * time.Minute
+
+// largeAtOnce is how many objects of which the caches hold only a part are worked on at once, of all kinds: what is made from a
+// large object is large, too. The others are tried again after largeRetry, and no small one waits for them.
+const (
+	largeAtOnce = 4
+	largeRetry  = 200 * time.Millisecond
+)
+
+var large = semaphore.NewWeighted(largeAtOnce)
 
 // runTimeout bounds one run of one object, stepsTimeout its steps: a run that takes too long still has time to
 // report it.
@@ -52,6 +62,12 @@ type runner[T Object] struct {
 func (r *runner[T]) Reconcile(ctx context.Context, obj T) (ctrl.Result, error) {
 	ctx = context.WithValue(ctx, kindKey{}, r.Name)
 	cut := IsCut(obj)
+	if cut {
+		if !large.TryAcquire(1) {
+			return ctrl.Result{RequeueAfter: jitter(largeRetry)}, nil
+		}
+		defer large.Release(1)
+	}
 	obj, err := Whole(ctx, r.live, obj)
 	if err != nil {
 		return resultOf(ctx, r.Clock, Outcome{}, client.IgnoreNotFound(err))

@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/names"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -131,6 +132,44 @@ var _ = Describe("Steps", func() {
 		close(gate)
 		Eventually(ran).Should(HaveLen(31))
 		Expect(slices.Index(ran(), w.Namespace)).To(BeNumerically("<=", 2))
+	})
+
+	It("run for few large objects at once, and for small ones however many large ones wait", func() {
+		const many, atOnce = 8, 4
+		var mu sync.Mutex
+		busy, small := 0, 0
+		count := func(n *int) func() int { return func() int { mu.Lock(); defer mu.Unlock(); return *n } }
+		done := map[string]bool{}
+		gate := make(chan struct{})
+		kind := script[*Widget](func(s engine.Scope[*Widget]) []engine.Step {
+			return []engine.Step{{Condition: "First", Run: func(context.Context) (engine.Outcome, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				if !engine.IsCut(s.Obj) {
+					small++
+					return engine.Done(), nil
+				}
+				busy++
+				mu.Unlock()
+				<-gate
+				mu.Lock()
+				done[s.Obj.Name] = true
+				return engine.Done(), nil
+			}}}
+		})
+		start(widgets(kind, engine.Config[*Widget]{MaxConcurrentReconciles: many}))
+		crowded := Namespace()
+		for i := range many {
+			made(&Widget{ObjectMeta: metav1.ObjectMeta{
+				Name: fmt.Sprint("w", i), Namespace: crowded, Annotations: map[string]string{names.AnnotationCut: "true"},
+			}})
+		}
+		Eventually(count(&busy)).Should(Equal(atOnce))
+		Consistently(count(&busy)).Should(Equal(atOnce))
+		widget()
+		Eventually(count(&small)).Should(Equal(1))
+		close(gate)
+		Eventually(func() int { mu.Lock(); defer mu.Unlock(); return len(done) }).Should(Equal(many))
 	})
 
 	DescribeTable("are looked at again after their delay", func(out engine.Outcome, want string) {

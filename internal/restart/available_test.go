@@ -238,7 +238,7 @@ type pages struct {
 func (p pages) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	asked := client.ListOptions{}
 	asked.ApplyOptions(opts)
-	if asked.Limit < 1 || asked.Limit > 20 || asked.Namespace != "ns" {
+	if asked.Limit < 1 || asked.Limit > 100 || asked.Namespace != "ns" {
 		p.t.Errorf("%d pods of %q in one answer", asked.Limit, asked.Namespace)
 	}
 	from, _ := strconv.Atoi(asked.Continue)

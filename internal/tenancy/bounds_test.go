@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
@@ -162,7 +163,8 @@ func TestInsecurePods(t *testing.T) {
 
 // However many pods there are, only so many are looked at, a few at a time, and the status says that these were not all.
 func TestInsecurePodsReadsAFewAtATime(t *testing.T) {
-	live := &paged{pods: make([]corev1.Pod, 2000)}
+	large := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"large": strings.Repeat("x", 256<<10)}}}
+	live := &paged{pods: slices.Repeat([]corev1.Pod{large}, 2000)}
 	_, all, err := tenancy.InsecurePods(t.Context(), live, "app", "baseline")
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ const (
 	// firstPage is how many objects the first page has: it is not known yet how large they are.
 	firstPage = 5
 	// largestPage is how many objects a page has at most, and pageBytes how large it may become, going by those before.
-	largestPage = 250
+	largestPage = 100
 	pageBytes   = 4 << 20
 )
 

@@ -62,7 +62,7 @@ func TestEach(t *testing.T) {
 	}{
 		"none":                               {pods: 0, most: 100, asked: []int64{5}, seen: 0, all: true},
 		"one page":                           {pods: 5, size: 10, most: 100, asked: []int64{5}, seen: 5, all: true},
-		"small ones come in larger pages":    {pods: 1000, size: 10, most: 2000, asked: []int64{5, 10, 20, 40, 80, 160, 250, 250, 250}, seen: 1000, all: true},
+		"small ones come in larger pages":    {pods: 1000, size: 10, most: 2000, asked: []int64{5, 10, 20, 40, 80, 100, 100, 100, 100, 100, 100, 100, 100, 100}, seen: 1000, all: true},
 		"large ones come in small pages":     {pods: 12, size: 1 << 20, most: 100, asked: []int64{5, 3, 3, 3}, seen: 12, all: true},
 		"the largest ones come one by one":   {pods: 8, size: 3 << 20, most: 100, asked: []int64{5, 1, 1, 1}, seen: 8, all: true},
 		"there are more than are looked at":  {pods: 30, size: 10, most: 20, asked: []int64{5, 10, 5}, seen: 20, all: false},

@@ -6,11 +6,13 @@ package guarantees
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -62,6 +64,35 @@ func describeLarge() {
 		}, "3m").Should(Succeed())
 		now, peak := p.resident() // 227 MiB at most were measured
 		AddReportEntry("large WebApps", fmt.Sprintf("%d of 1 MiB: %.0f MiB, peak %.0f MiB", many, now, peak))
+		Expect(peak).To(BeNumerically("<", memoryLimit))
+	})
+	It("G14: reads large objects of tenants within its memory", Label("G14", "webapp"), func(ctx context.Context) {
+		const apps, pods = 12, 60
+		ns := Namespace()
+		args := slices.Repeat([]string{strings.Repeat("x", 100_000)}, 12)
+		for i := range pods { // which wait for a node
+			Create(&corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: fmt.Sprint("large-", i), Labels: map[string]string{"workloads.apps.acme.com/webapp": fmt.Sprint("app-", i%apps)}},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "i", Args: args}}, NodeSelector: map[string]string{"none": "such"}},
+			})
+		}
+		p := startProcess()
+		for i := range apps {
+			a := Create(&v1alpha1.WebApp{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: fmt.Sprint("app-", i)}, Spec: v1alpha1.WebAppSpec{
+				WebAppImage: neverServes, WebAppHostname: fmt.Sprintf("app-%d.%s.acme.com", i, ns), DeploymentTier: common.TierDev,
+			}})
+			Eventually(Condition(a, "Deployed"), "1m").Should(HavePrefix("False"))
+		}
+		var list v1alpha1.WebAppList
+		Expect(Admin.List(ctx, &list, client.InNamespace(ns))).To(Succeed())
+		for i := range list.Items { // all look at their pods again
+			Poke(&list.Items[i])
+		}
+		for i := range list.Items {
+			Eventually(Condition(&list.Items[i], "Deployed"), "1m").Should(HavePrefix("False"))
+		}
+		now, peak := p.resident()
+		AddReportEntry("large pods", fmt.Sprintf("%d of 1.2 MiB, %d WebApps: %.0f MiB, peak %.0f MiB", pods, apps, now, peak))
 		Expect(peak).To(BeNumerically("<", memoryLimit))
 	})
 }

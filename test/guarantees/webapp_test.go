@@ -58,6 +58,9 @@ func (webApps) Start() {
 	}()
 }
 
+// neverServes is the image of a WebApp whose pods do not run.
+const neverServes = "never:1"
+
 // serveAll reports that the pods of all WebApps run and their Ingresses have addresses. What cannot be written now is written
 // the next time.
 func serveAll(ctx context.Context) {
@@ -71,7 +74,7 @@ func serveAll(ctx context.Context) {
 			d := &deployments.Items[i]
 			n := *d.Spec.Replicas
 			want := appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: n, UpdatedReplicas: n, ReadyReplicas: n, AvailableReplicas: n}
-			if ofWebApp(d) && fmt.Sprint(d.Status) != fmt.Sprint(want) {
+			if ofWebApp(d) && d.Spec.Template.Spec.Containers[0].Image != neverServes && fmt.Sprint(d.Status) != fmt.Sprint(want) {
 				d.Status = want
 				_ = Admin.Status().Update(ctx, d)
 			}

@@ -343,7 +343,7 @@ var _ = Describe("An external name", Ordered, func() {
 		first := composed(published("pub-one.acme.com", "pub-www.acme.com"))
 		second := composed(Create(webApp(Namespace(), func(s *v1alpha1.WebAppSpec) { s.WebAppHostname = "pub-two.acme.com" })))
 		Change(second, func(a *v1alpha1.WebApp) { a.Spec.Publish = &v1alpha1.Publish{ExternalName: new("pub-www.acme.com")} })
-		Eventually(Ready(second)).Should(Equal("False HostnameTaken"))
+		Eventually(Condition(second, "Admitted")).Should(Equal("False HostnameTaken"))
 		Expect(Message(second, "Admitted")).To(And(ContainSubstring(`"pub-www.acme.com"`), Not(ContainSubstring(first.Namespace))))
 		Expect(second.Status.Claims).To(Equal([]string{"pub-two.acme.com/"}))
 		Expect(second.Status.URL).To(Equal("http://pub-two.acme.com/"))

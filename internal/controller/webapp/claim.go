@@ -221,9 +221,12 @@ func (r *run) admit(ctx context.Context) (engine.Outcome, error) {
 	if served {
 		r.Obj.Status.URL = urlOf(r.Obj)
 	}
-	if served && len(unlike) == 0 {
-		r.lost = refused
+	switch {
+	case refused.reason == "":
 		return engine.Done().Saying("this object has " + strings.Join(granted, " and ")), nil
+	case served && len(unlike) == 0:
+		r.lost = refused
+		return engine.Lacking(refused.reason, refused.message+". It is served at "+r.Obj.Status.URL), nil
 	}
 	return engine.BlockFor(recheck, refused.reason, refused.message), r.withdraw(ctx, ingress, granted, unlike)
 }
@@ -257,7 +260,7 @@ func (r *run) judge(ctx context.Context, host string, tier tenancy.Tier) (refusa
 		switch {
 		case why.reason == "" && !has(r.Obj, claim):
 			next = r.Obj.UID
-		case promised == r.Obj.UID: // it is on record by now, or is refused
+		case promised == r.Obj.UID: // it is on record by now, or another one's
 			next = ""
 		}
 		if r.promises.exchange(claim, promised, next) {

@@ -140,7 +140,7 @@ var _ = Describe("A host name that several ask for", Ordered, func() {
 		had := serving(webApp(Namespace(), asking("www.mine.com")))
 		uid := uidOf(ingressOf(had))
 		Change(had, func(a *v1alpha1.WebApp) { asking("www.taken.com")(&a.Spec) })
-		Eventually(Ready(had)).Should(Equal("False HostnameTaken"))
+		Eventually(Condition(had, "Admitted")).Should(Equal("False HostnameTaken"))
 		never := Create(webApp(Namespace(), asking("www.taken.com")))
 		Eventually(Ready(never)).Should(HavePrefix("False"))
 		Change(had, func(a *v1alpha1.WebApp) { a.Spec.WebAppImage = "registry.acme.com/app/app:v2" })
@@ -158,6 +158,7 @@ var _ = Describe("A host name that several ask for", Ordered, func() {
 			}).Should(Succeed())
 		}
 		Expect(uidOf(ingressOf(had))).To(Equal(uid), "the Ingress of before")
+		Expect(Condition(had, "Admitted")()).To(Equal("False HostnameTaken"))
 		roll(had)
 		Eventually(Ready(had)).Should(Equal("False HostnameTaken"))
 		Expect(Message(had, "Ready")).To(And(ContainSubstring("www.taken.com"), ContainSubstring("served at http://"+had.Spec.WebAppHostname)))

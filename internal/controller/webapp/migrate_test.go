@@ -192,6 +192,7 @@ var _ = Describe("A migration", Ordered, func() {
 		Change(a, image(v3))
 		AwaitRun(a)
 		Consistently(jobs(a)).ShouldNot(ContainElement(v3))
+		Expect(Message(a, "Migrated")).To(ContainSubstring(`If it can never end, "kubectl delete job `))
 		Expect(deployed(a)()).To(Equal(v1))
 		end(a, v2, true)
 		Eventually(jobs(a)).Should(Equal([]string{v3}))

@@ -150,7 +150,7 @@ func (r *run) findMigrations(ctx context.Context) (migrations, error) {
 func (r *run) migrate(ctx context.Context) (engine.Outcome, error) {
 	m, current := r.migrations, migrationName(r.Obj)
 	if m.running != nil {
-		return r.watchMigration(ctx, m.running, "the migration of an earlier version has not ended: ")
+		return r.awaitMigration(ctx, m.running, "the migration of an earlier version has not ended: ")
 	}
 	for _, j := range m.ended {
 		if err := r.Discard(ctx, j, metav1.DeletePropagationBackground); err != nil {
@@ -187,7 +187,7 @@ func (r *run) finishMigration(ctx context.Context) (engine.Outcome, error) {
 		return engine.Block(ReasonMigrationFailed, "the migration to "+r.Obj.Spec.WebAppImage+" has failed, and the version of before "+
 			"continues to serve"+pods.said+". It is tried again when spec.webAppImage or spec.migration changes"), err
 	default:
-		return r.watchMigration(ctx, current, "")
+		return r.watchMigration(ctx, current, "", "")
 	}
 }
 
@@ -208,8 +208,14 @@ func (r *run) startMigration(ctx context.Context) (engine.Outcome, error) {
 	return engine.Wait(lookAgain, ReasonMigrating, "the migration to "+r.Obj.Spec.WebAppImage+" runs"), nil
 }
 
-// watchMigration reports a migration that has not ended.
-func (r *run) watchMigration(ctx context.Context, j *batchv1.Job, before string) (engine.Outcome, error) {
+// awaitMigration reports a migration whose result nobody wants any more. Another one starts only after it, and only its user knows
+// whether it may be broken off.
+func (r *run) awaitMigration(ctx context.Context, j *batchv1.Job, before string) (engine.Outcome, error) {
+	return r.watchMigration(ctx, j, before, fmt.Sprintf(`. If it can never end, "kubectl delete job %s" gives it up`, j.Name))
+}
+
+// watchMigration reports a migration that has not ended, with what is to be said before and after it.
+func (r *run) watchMigration(ctx context.Context, j *batchv1.Job, before, after string) (engine.Outcome, error) {
 	pods, err := r.podsOf(ctx, j)
 	if err != nil {
 		return engine.Outcome{}, err
@@ -219,9 +225,9 @@ func (r *run) watchMigration(ctx context.Context, j *batchv1.Job, before string)
 		wrong, err = r.findRefusal(ctx, j)
 	}
 	if wrong.rank > 0 {
-		return engine.Wait(lookAgain, wrong.reason, before+wrong.message), err
+		return engine.Wait(lookAgain, wrong.reason, before+wrong.message+after), err
 	}
-	return engine.Wait(lookAgain, ReasonMigrating, before+"the Job "+j.Name+" runs; the version of before continues to serve"), err
+	return engine.Wait(lookAgain, ReasonMigrating, before+"the Job "+j.Name+" runs; the version of before continues to serve"+after), err
 }
 
 // soon is when a Job should have a pod.

@@ -108,7 +108,7 @@ func (r *run) migrateNothing(ctx context.Context) (engine.Outcome, error) {
 	if current := r.migrations.current; current != nil {
 		end := endOf(current)
 		if end == "" {
-			return r.watchMigration(ctx, current, "")
+			return r.awaitMigration(ctx, current, "")
 		}
 		if end == batchv1.JobComplete {
 			r.Obj.Status.Migrated = current.Name
