@@ -49,6 +49,7 @@ func NewManager(restConfig *rest.Config, c *configv1alpha1.PlatformOperatorConfi
 		restConfig.QPS = float32(c.Manager.Client.QPS)
 	}
 	restConfig.Wrap(engine.CountWrites)
+	restConfig.Wrap(engine.EscapeApplied)
 	restConfig.WarningHandlerWithContext = log.NewKubeAPIWarningLogger(log.KubeAPIWarningLoggerOptions{Deduplicate: true})
 	held := &holding{}
 	mgr, err := ctrl.NewManager(restConfig, managerOptions(c, o, held))

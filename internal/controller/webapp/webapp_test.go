@@ -89,6 +89,18 @@ var _ = Describe("A WebApp", Ordered, ContinueOnFailure, func() {
 		Expect(live(deploymentOf(a)).Generation).To(Equal(generation))
 	})
 
+	It("has files and an environment with any character that the schema admits", func() {
+		const text = "del \u007f, next line \u0085, mark \ufeff, none \uffff"
+		a := composed(Create(webApp(Namespace(), func(s *v1alpha1.WebAppSpec) {
+			s.Config = map[string]v1alpha1.FileContent{"a": text}
+			s.Env = []corev1.EnvVar{{Name: "A", Value: text}}
+		})))
+		pod := live(deploymentOf(a)).Spec.Template.Spec
+		Expect(pod.Containers[0].Env).To(ContainElement(corev1.EnvVar{Name: "A", Value: text}))
+		files := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: a.Namespace, Name: pod.Volumes[0].ConfigMap.Name}}
+		Expect(live(files).Data).To(Equal(map[string]string{"a": text}))
+	})
+
 	It("keeps the files of pods that still serve until new ones do", func() {
 		ns := Namespace()
 		files := func() (names []string) {
