@@ -117,7 +117,7 @@ type DeploymentTierSpec struct {
 	Hostnames *[]string `json:"hostnames,omitempty"`
 	// ingressAnnotations are the annotations that Ingresses of a namespace may have, those of its WebApps among them:
 	// a key such as nginx.ingress.kubernetes.io/proxy-body-size, or a prefix with /* for all keys that begin with
-	// it, such as cert-manager.io/*. An empty list allows none. Left out, any is allowed but those that take further
+	// it, such as nginx.ingress.kubernetes.io/*. An empty list allows none. Left out, any is allowed but those that take further
 	// host names, which this list cannot allow either.
 	// +optional
 	// +listType=set
