@@ -229,12 +229,12 @@ type Strategy struct {
 	// maxSurge is how many pods, or how many percent, may exist beyond the wanted number. Default 1.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 100 : self.matches('^([0-9]{1,2}|100)%$')",message="must be a number from 0 to 100, or from 0% to 100%"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 100 : self.matches('^([0-9]|[1-9][0-9]|100)%$')",message="must be a number from 0 to 100, or from 0% to 100%"
 	MaxSurge *IntOrPercent `json:"maxSurge,omitempty"`
 
 	// maxUnavailable is how many pods, or how many percent, may be missing meanwhile. Default 0.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 100 : self.matches('^([0-9]{1,2}|100)%$')",message="must be a number from 0 to 100, or from 0% to 100%"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 100 : self.matches('^([0-9]|[1-9][0-9]|100)%$')",message="must be a number from 0 to 100, or from 0% to 100%"
 	MaxUnavailable *IntOrPercent `json:"maxUnavailable,omitempty"`
 }

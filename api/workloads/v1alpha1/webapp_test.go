@@ -165,6 +165,7 @@ func TestRefused(t *testing.T) {
 		{"Recreate with a surge", "strategy: {type: Recreate, maxSurge: 1}", "spec.strategy", "with the type RollingUpdate only"},
 		{"a strategy that replaces nothing", "strategy: {maxSurge: 0}", "spec.strategy", "must not both be 0"},
 		{"the same in percent", "strategy: {maxSurge: 0%, maxUnavailable: 0}", "spec.strategy", "must not both be 0"},
+		{"the same with another zero", "strategy: {maxSurge: 00%}", "spec.strategy.maxSurge", "or from 0% to 100%"},
 		{"a surge that is none", "strategy: {maxSurge: x}", "spec.strategy.maxSurge", "must be a number from 0 to 100"},
 		{"a budget of 0", "maxUnavailable: 0", "spec.maxUnavailable", "no node could ever be drained"},
 		{"a budget of 101%", "maxUnavailable: 101%", "spec.maxUnavailable", "no node could ever be drained"},

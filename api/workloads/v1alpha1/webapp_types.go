@@ -123,7 +123,8 @@ type WebAppSpec struct {
 	DatabaseSecretRef *DatabaseSecretReference `json:"databaseSecretRef,omitempty"`
 
 	// config are files of the application: names and contents, shown in /etc/webapp. A change rolls the
-	// pods; those of before keep the files that they have started with. At most 1 MiB in all.
+	// pods; those of before keep the files that they have started with. At most 1 MiB in all, and 524,288
+	// characters each.
 	// +optional
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=32
