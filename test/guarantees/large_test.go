@@ -13,6 +13,7 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -21,11 +22,26 @@ import (
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
+// clear deletes what is large in a namespace, and waits until it is gone: other specs count what an operator reads of all objects.
+func clear(ns string) {
+	GinkgoHelper()
+	for _, o := range []client.Object{&v1alpha1.WebApp{}, &corev1.Pod{}} {
+		Expect(Admin.DeleteAllOf(context.Background(), o, client.InNamespace(ns), client.GracePeriodSeconds(0))).To(Succeed())
+	}
+	Eventually(func(g Gomega) {
+		for _, list := range []client.ObjectList{&v1alpha1.WebAppList{}, &corev1.PodList{}, &appsv1.DeploymentList{}, &appsv1.ControllerRevisionList{}} {
+			g.Expect(Admin.List(context.Background(), list, client.InNamespace(ns), client.Limit(1))).To(Succeed())
+			g.Expect(meta.LenList(list)).To(BeZero(), "%T", list)
+		}
+	}, "1m").Should(Succeed())
+}
+
 // describeLarge has the part of G14 that is about objects that the operator works on, and not only holds.
 func describeLarge() {
 	It("G14: works on large objects at once within its memory", Label("G14", "webapp"), func(ctx context.Context) {
 		const many = 20 // as many as are worked on at once
 		ns := Namespace()
+		DeferCleanup(clear, ns)
 		config := func(letter string) map[string]v1alpha1.FileContent {
 			half := v1alpha1.FileContent(strings.Repeat(letter, 1<<19-10))
 			return map[string]v1alpha1.FileContent{"a": half, "b": half}
@@ -69,6 +85,7 @@ func describeLarge() {
 	It("G14: reads large objects of tenants within its memory", Label("G14", "webapp"), func(ctx context.Context) {
 		const apps, pods = 12, 60
 		ns := Namespace()
+		DeferCleanup(clear, ns)
 		args := slices.Repeat([]string{strings.Repeat("x", 100_000)}, 12)
 		for i := range pods { // which wait for a node
 			Create(&corev1.Pod{

@@ -238,6 +238,7 @@ var _ = Describe("A host name that is given up", Ordered, func() {
 
 	It("stays with a WebApp that is gone until its Ingress is", func() {
 		older := composed(asking("another.acme.com"))
+		Eventually(time.Now).Should(BeTemporally(">=", older.CreationTimestamp.Add(time.Second)), "the seconds that are recorded differ")
 		first := composed(asking("remains.acme.com"))
 		ingress := live(ingressOf(first))
 		hold(ingress)
