@@ -33,7 +33,7 @@ func clear(ns string) {
 			g.Expect(Admin.List(context.Background(), list, client.InNamespace(ns), client.Limit(1))).To(Succeed())
 			g.Expect(meta.LenList(list)).To(BeZero(), "%T", list)
 		}
-	}, "1m").Should(Succeed())
+	}).Should(Succeed())
 }
 
 // describeLarge has the part of G14 that is about objects that the operator works on, and not only holds.

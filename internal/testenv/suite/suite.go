@@ -23,8 +23,9 @@ import (
 )
 
 const (
-	// patience is how long specs wait for something to happen. No spec takes longer for it unless it fails.
-	patience = time.Minute
+	// patience is how long specs wait for something to happen. No spec takes longer for it unless it fails. On a busy machine
+	// kube-controller-manager may need more than a minute to delete a Namespace with everything in it.
+	patience = 2 * time.Minute
 	// aMoment is how long specs look whether something does not happen.
 	aMoment = 500 * time.Millisecond
 	// poll is how often specs look.
