@@ -22,8 +22,8 @@ import (
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
-// clear deletes what is large in a namespace, and waits until it is gone: other specs count what an operator reads of all objects.
-func clear(ns string) {
+// tidy deletes what is large in a namespace, and waits until it is gone: other specs count what an operator reads of all objects.
+func tidy(ns string) {
 	GinkgoHelper()
 	for _, o := range []client.Object{&v1alpha1.WebApp{}, &corev1.Pod{}} {
 		Expect(Admin.DeleteAllOf(context.Background(), o, client.InNamespace(ns), client.GracePeriodSeconds(0))).To(Succeed())
@@ -41,7 +41,7 @@ func describeLarge() {
 	It("G14: works on large objects at once within its memory", Label("G14", "webapp"), func(ctx context.Context) {
 		const many = 20 // as many as are worked on at once
 		ns := Namespace()
-		DeferCleanup(clear, ns)
+		DeferCleanup(tidy, ns)
 		config := func(letter string) map[string]v1alpha1.FileContent {
 			half := v1alpha1.FileContent(strings.Repeat(letter, 1<<19-10))
 			return map[string]v1alpha1.FileContent{"a": half, "b": half}
@@ -85,7 +85,7 @@ func describeLarge() {
 	It("G14: reads large objects of tenants within its memory", Label("G14", "webapp"), func(ctx context.Context) {
 		const apps, pods = 12, 60
 		ns := Namespace()
-		DeferCleanup(clear, ns)
+		DeferCleanup(tidy, ns)
 		args := slices.Repeat([]string{strings.Repeat("x", 100_000)}, 12)
 		for i := range pods { // which wait for a node
 			Create(&corev1.Pod{
