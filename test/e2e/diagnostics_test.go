@@ -17,11 +17,13 @@ func (w *world) diagnose(ctx context.Context) {
 	for _, words := range []string{
 		"get pods --all-namespaces -o wide",
 		"get subscriptions,installplans,clusterserviceversions --all-namespaces -o wide",
+		"get catalogsources --all-namespaces -o jsonpath={range.items[*]}{.metadata.name}{.spec.image}{.status}{end}",
 		"get acme -o wide",
 		"get events --all-namespaces --sort-by=.lastTimestamp",
 		"describe subscriptions,installplans -n " + systemNamespace,
 		"get clusterserviceversions -n " + systemNamespace + " -o jsonpath={range.items[*]}{.metadata.name}{.status.conditions}{end}",
 		"describe pods -n " + systemNamespace,
+		"describe pods -n olm -l olm.catalogSource",
 		"logs -n " + systemNamespace + " deployment/platform-operator-controller-manager --all-pods --prefix --tail=60",
 		"logs -n olm deployment/catalog-operator --tail=60",
 		"logs -n olm deployment/olm-operator --tail=60",

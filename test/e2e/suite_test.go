@@ -43,7 +43,13 @@ func TestEndToEnd(t *testing.T) {
 	SetDefaultEventuallyTimeout(soon)
 	SetDefaultEventuallyPollingInterval(poll)
 	RunSpecs(t, "End to end", limit.Of(t))
+	for _, failure := range failures {
+		t.Log(failure)
+	}
 }
+
+// failures are what failed and why. They are printed once more at the very end: what a spec prints when it fails is long.
+var failures []string
 
 // lab is the cluster that all specs share.
 var lab *world
@@ -63,6 +69,9 @@ var _ = AfterSuite(func(ctx SpecContext) {
 }, NodeTimeout(5*time.Minute))
 
 var _ = ReportAfterEach(func(ctx SpecContext, report SpecReport) {
+	if report.Failed() {
+		failures = append(failures, fmt.Sprintf("%s: %s\n%s", report.FullText(), report.FailureLocation(), last(report.FailureMessage(), 2000)))
+	}
 	if report.Failed() && lab != nil {
 		lab.diagnose(ctx)
 	}

@@ -60,6 +60,13 @@ func TestRealConfigurationIsWellFormed(t *testing.T) {
 	if diff := cmp.Diff([]any{false, "/acme-demo", []any{}, c.path("resolv.conf")}, got); diff != "" {
 		t.Errorf("kubelet (-want +got):\n%s", diff)
 	}
+	// A machine whose disk is nearly full is no reason to evict pods: kind decided the same.
+	eviction, _ := kubelet["evictionHard"].(map[string]any)
+	for _, what := range []string{"nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree"} {
+		if eviction[what] != "0%" {
+			t.Errorf("the kubelet evicts at %s %v", what, eviction[what])
+		}
+	}
 	for _, name := range []string{"containerd.toml", "registries/_default/hosts.toml", "resolv.conf", setUpScript} {
 		read(name)
 	}

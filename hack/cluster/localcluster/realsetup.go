@@ -83,6 +83,9 @@ func (l *launch) prepareMachine(ctx context.Context) error {
 	if err := c.checkFolder(); err != nil {
 		return err
 	}
+	if err := machine.RequireSpace(c.dir); err != nil {
+		return err
+	}
 	if err := machine.EnsurePackages(ctx, l.out); err != nil {
 		return err
 	}

@@ -15,6 +15,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // ErrNotRoot says that a real node was asked for by a user who may not run one.
@@ -24,6 +26,24 @@ var ErrNotRoot = errors.New("a real node needs root")
 func RequireRoot() error {
 	if os.Geteuid() != 0 {
 		return fmt.Errorf("%w: run this with sudo, or use simulated nodes", ErrNotRoot)
+	}
+	return nil
+}
+
+// space is what a real node takes of the disk until OLM and some versions of the operator have run on it.
+const space = 3 << 30
+
+// RequireSpace returns an error when the disk that holds a folder has less space left than a real node takes.
+func RequireSpace(dir string) error { return requireSpace(dir, space) }
+
+func requireSpace(dir string, need uint64) error {
+	var disk unix.Statfs_t
+	if err := unix.Statfs(dir, &disk); err != nil {
+		return fmt.Errorf("asking how much space is left for %s: %w", dir, err)
+	}
+	if left := disk.Bavail * uint64(disk.Bsize); left < need { //nolint:gosec // sizes of blocks are positive
+		return fmt.Errorf("the disk that holds %s has %.1f GB left, and a real node takes up to %.1f GB: make room, for instance with go clean -cache",
+			dir, float64(left)/1e9, float64(need)/1e9)
 	}
 	return nil
 }

@@ -52,6 +52,19 @@ func TestRunSaysWhatTheProgramSaid(t *testing.T) {
 	}
 }
 
+func TestRequireSpace(t *testing.T) {
+	dir := t.TempDir()
+	if err := requireSpace(dir, 1); err != nil {
+		t.Errorf("a byte: got %v", err)
+	}
+	if err := requireSpace(dir, 1<<62); err == nil || !strings.Contains(err.Error(), "make room") {
+		t.Errorf("more than any disk has: got %v", err)
+	}
+	if err := requireSpace(filepath.Join(dir, "absent"), 1); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a folder that is not there: got %v", err)
+	}
+}
+
 func TestANetworkThatTheMachineUsesIsRefused(t *testing.T) {
 	if err := checkAddresses([]string{"10.96.0.0/16", "127.5.0.0/16"}); err == nil || !strings.Contains(err.Error(), "127.0.0.1") {
 		t.Errorf("got %v, want it to name the loopback address", err)
