@@ -115,12 +115,14 @@ func has(a *v1alpha1.WebApp, claim string) bool { return slices.Contains(a.Statu
 
 // contest is what several WebApps ask for.
 type contest struct {
-	claim string
+	host, path string
 	// promised is the WebApp that was granted the claim by the latest run of any, and has it on record only at the end of that run.
 	promised types.UID
 }
 
-func (c contest) has(a *v1alpha1.WebApp) bool { return has(a, c.claim) || a.UID == c.promised }
+func (c contest) claim() string { return claimOn(c.host, c.path) }
+
+func (c contest) has(a *v1alpha1.WebApp) bool { return has(a, c.claim()) || a.UID == c.promised }
 
 // counts reports whether a rival is to be reckoned with. One that has the claim keeps it until its Ingress is gone; one that
 // is being deleted, or may not have the host name, gets no other.
@@ -149,20 +151,19 @@ type refusal struct{ reason, message string }
 
 // judgeClaim judges whether a WebApp may have a host name, with its path, that it asks for. The others ask for the same; who
 // they are is not said, for they may be in namespaces that nobody here may look into.
-func judgeClaim(a *v1alpha1.WebApp, host string, tier tenancy.Tier, promised types.UID, others []rival) refusal {
-	c := contest{claimOn(host, pathOf(a)), promised}
-	if !tier.AllowsHostname(host) {
+func judgeClaim(a *v1alpha1.WebApp, c contest, tier tenancy.Tier, others []rival) refusal {
+	if !tier.AllowsHostname(c.host) {
 		allowed := "none at all"
 		if len(tier.Hostnames) > 0 {
 			allowed = strings.Join(tier.Hostnames, ", ")
 		}
 		return refusal{ReasonHostnameNotAllowed, fmt.Sprintf(
-			"the tier %s of this namespace does not allow the host name %q; choose one of: %s", tier.Name, host, allowed)}
+			"the tier %s of this namespace does not allow the host name %q; choose one of: %s", tier.Name, c.host, allowed)}
 	}
 	if slices.ContainsFunc(others, func(o rival) bool { return o.UID != a.UID && c.counts(o) && c.precedes(o.WebApp, a) }) {
 		return refusal{ReasonHostnameTaken, fmt.Sprintf(
 			"the host name %q with the path %q belongs to another WebApp of the cluster, which had it first; choose another host name or path",
-			host, pathOf(a))}
+			c.host, c.path)}
 	}
 	return refusal{}
 }
@@ -249,21 +250,22 @@ func (r *run) grant(ctx context.Context, tier tenancy.Tier) (granted []string, r
 
 // judge judges a host name that the WebApp asks for, and promises it to it when it may have it.
 func (r *run) judge(ctx context.Context, host string, tier tenancy.Tier) (refusal, error) {
-	claim := claimOn(host, pathOf(r.Obj))
+	c := contest{host: host, path: pathOf(r.Obj)}
+	claim := c.claim()
 	for {
-		promised := r.promises.of(claim)
-		others, err := r.rivals(ctx, contest{claim, promised})
+		c.promised = r.promises.of(claim)
+		others, err := r.rivals(ctx, c)
 		if err != nil {
 			return refusal{}, err
 		}
-		why, next := judgeClaim(r.Obj, host, tier, promised, others), promised
+		why, next := judgeClaim(r.Obj, c, tier, others), c.promised
 		switch {
 		case why.reason == "" && !has(r.Obj, claim):
 			next = r.Obj.UID
-		case promised == r.Obj.UID: // it is on record by now, or another one's
+		case c.promised == r.Obj.UID: // it is on record by now, or another one's
 			next = ""
 		}
-		if r.promises.exchange(claim, promised, next) {
+		if r.promises.exchange(claim, c.promised, next) {
 			return why, nil
 		}
 	}
@@ -271,12 +273,12 @@ func (r *run) judge(ctx context.Context, host string, tier tenancy.Tier) (refusa
 
 // rivals are the WebApps that ask for a host name with the path of this one, or have it. Those in the list are the cache's own.
 func (r *run) rivals(ctx context.Context, c contest) (others []rival, err error) {
-	list, same := &v1alpha1.WebAppList{}, client.MatchingFields{claimIndex: c.claim}
+	list, same := &v1alpha1.WebAppList{}, client.MatchingFields{claimIndex: c.claim()}
 	if err := r.Client.List(ctx, list, same, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
 		return nil, fmt.Errorf("listing who asks for the host name: %w", err)
 	}
-	if !has(r.Obj, c.claim) {
-		if others, err = r.remnants(ctx, c.claim); err != nil {
+	if !has(r.Obj, c.claim()) {
+		if others, err = r.remnants(ctx, c.claim()); err != nil {
 			return nil, err
 		}
 	}
@@ -295,15 +297,14 @@ func (r *run) rival(ctx context.Context, a *v1alpha1.WebApp, c contest) (rival, 
 	o := rival{WebApp: a}
 	if !c.has(a) {
 		tier, invalid, err := r.tier(ctx, a.Namespace)
-		host, _, _ := strings.Cut(c.claim, "/")
-		o.barred = invalid.reason != "" || !tier.AllowsHostname(host)
+		o.barred = invalid.reason != "" || !tier.AllowsHostname(c.host)
 		return o, err
 	}
 	if a.DeletionTimestamp.IsZero() {
 		return o, nil
 	}
 	ingress, exists, err := read(ctx, r, client.ObjectKey{Namespace: a.Namespace, Name: nameOf(a)}, &networkingv1.Ingress{})
-	o.serves = exists && metav1.IsControlledBy(ingress, a) && slices.Contains(served(ingress), c.claim)
+	o.serves = exists && metav1.IsControlledBy(ingress, a) && slices.Contains(served(ingress), c.claim())
 	return o, err
 }
 

@@ -86,7 +86,7 @@ func TestJudgeClaim(t *testing.T) {
 		{"both took it at once, and this is older", asking("b", 2, holding), "", []rival{other("c", 3, holding)}, false},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			got := judgeClaim(&tc.me, "app.acme.com", tenancy.Tier{}, tc.promised, tc.others)
+			got := judgeClaim(&tc.me, contest{"app.acme.com", "/", tc.promised}, tenancy.Tier{}, tc.others)
 			if (got.reason == ReasonHostnameTaken) != tc.taken {
 				t.Errorf("got %+v, want taken %v", got, tc.taken)
 			}
@@ -114,7 +114,7 @@ func TestTheTierDecidesWhichHostNames(t *testing.T) {
 		{[]string{"acme.com"}, "app.acme.com", false},
 	} {
 		a := asking("a", 1, func(a *v1alpha1.WebApp) { a.Spec.WebAppHostname = tc.host })
-		got := judgeClaim(&a, tc.host, tenancy.Tier{Hostnames: tc.patterns}, "", nil)
+		got := judgeClaim(&a, contest{host: tc.host, path: "/"}, tenancy.Tier{Hostnames: tc.patterns}, nil)
 		if (got.reason == "") != tc.allowed || !tc.allowed && got.reason != ReasonHostnameNotAllowed {
 			t.Errorf("%q for %s: got %+v", tc.patterns, tc.host, got)
 		}
@@ -211,7 +211,7 @@ func TestAnExternalNameIsAHostNameLikeTheOther(t *testing.T) {
 		{"the tier allows the other", both, "app.acme.com", tenancy.Tier{Hostnames: []string{"app.acme.com"}}, other("c", 3), ""},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			got := judgeClaim(&tc.me, tc.host, tc.tier, "", []rival{tc.other})
+			got := judgeClaim(&tc.me, contest{host: tc.host, path: "/"}, tc.tier, []rival{tc.other})
 			if got.reason != tc.want || tc.want != "" && !strings.Contains(got.message, tc.host) {
 				t.Errorf("got %+v, want %q", got, tc.want)
 			}
