@@ -60,14 +60,18 @@ type runner[T Object] struct {
 
 // Reconcile implements reconcile.ObjectReconciler: one run of one object.
 func (r *runner[T]) Reconcile(ctx context.Context, obj T) (ctrl.Result, error) {
-	ctx = context.WithValue(ctx, kindKey{}, r.Name)
-	cut := IsCut(obj)
-	if cut {
+	if IsCut(obj) {
 		if !large.TryAcquire(1) {
 			return ctrl.Result{RequeueAfter: jitter(largeRetry)}, nil
 		}
 		defer large.Release(1)
 	}
+	return r.reconcile(context.WithValue(ctx, kindKey{}, r.Name), obj)
+}
+
+// reconcile is a run that has its place among the large ones, if it needs one.
+func (r *runner[T]) reconcile(ctx context.Context, obj T) (ctrl.Result, error) {
+	cut := IsCut(obj)
 	obj, err := Whole(ctx, r.live, obj)
 	if err != nil {
 		return resultOf(ctx, r.Clock, Outcome{}, client.IgnoreNotFound(err))
@@ -102,7 +106,7 @@ func (r *runner[T]) repeat(ctx context.Context, obj T) (ctrl.Result, error) {
 	if obj.GetResourceVersion() == version { // nothing was written, so that the next run would decide the same
 		return ctrl.Result{}, nil
 	}
-	return r.Reconcile(ctx, obj)
+	return r.reconcile(ctx, obj)
 }
 
 // pause only sets the condition Paused.
