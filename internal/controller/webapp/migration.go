@@ -220,7 +220,7 @@ func (r *run) watchMigration(ctx context.Context, j *batchv1.Job, before, after 
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	wrong, err := r.worst(ctx, pods.ill)
+	wrong, err := r.conclude(ctx, pods.examination)
 	if !pods.any && r.Clock.Since(j.CreationTimestamp.Time) > soon {
 		wrong, err = r.findRefusal(ctx, j)
 	}
@@ -235,17 +235,16 @@ const soon = 5 * time.Second
 
 // ofMigration is what can be told of the pods of a migration.
 type ofMigration struct {
-	any  bool
-	ill  []patient // of those that have not ended
-	said string    // by one that has failed
+	examination // of those that have not failed
+	any         bool
+	said        string // by one that has failed
 }
 
 // podsOf reads the pods of a migration.
 func (r *run) podsOf(ctx context.Context, j *batchv1.Job) (of ofMigration, err error) {
 	_, err = tenancy.Each(ctx, r.Live, j.Namespace, &corev1.PodList{}, maxPods, func(p *corev1.Pod) {
-		of.any = true
-		if is, may := examine(p); may && p.Status.Phase != corev1.PodFailed {
-			of.ill = append(of.ill, is)
+		if of.any = true; p.Status.Phase != corev1.PodFailed {
+			of.see(p)
 		}
 		for _, s := range p.Status.ContainerStatuses {
 			if t := s.State.Terminated; t != nil && t.ExitCode != 0 {

@@ -91,7 +91,7 @@ func TestPodsAreReadAFewAtATime(t *testing.T) {
 	if out, err := r.checkPods(t.Context()); err != nil || out.Reason() != ReasonCrashLoop {
 		t.Errorf("got %+v, %v", out, err)
 	}
-	if of, err := r.podsOf(t.Context(), m); err != nil || len(of.ill) != 1 || of.ill[0].reason != ReasonCrashLoop {
+	if of, err := r.podsOf(t.Context(), m); err != nil || !of.any || of.worst.reason != ReasonCrashLoop {
 		t.Errorf("got %+v, %v", of, err)
 	}
 }

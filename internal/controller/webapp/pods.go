@@ -21,23 +21,22 @@ import (
 // annotationRollout numbers the versions of a Deployment, on it and on its ReplicaSets.
 const annotationRollout = "deployment.kubernetes.io/revision"
 
-// patient is a pod with which something is wrong, or of which the containers are being created.
-type patient struct {
-	finding
-	name string
-	// set is the hash of the ReplicaSet.
-	set string
-	// volumes may be what the pod waits for.
-	volumes []corev1.Volume
+// examination is what was found out about pods, one after the other. Of all that it has seen it keeps the worst, and one pod that may
+// wait for a volume: pods may be many and large.
+type examination struct {
+	worst finding
+	// starting is a pod of which the containers are being created, and volumes are what it has.
+	starting string
+	volumes  []corev1.Volume
 }
 
-// examine finds out whether something may be wrong with a pod.
-func examine(p *corev1.Pod) (is patient, may bool) {
-	is = patient{diagnosePod(p), p.Name, p.Labels[appsv1.DefaultDeploymentUniqueLabelKey], nil}
-	if is.rank == 0 && isStarting(p) {
-		is.volumes = p.Spec.Volumes
+// see adds a pod.
+func (e *examination) see(p *corev1.Pod) {
+	is := diagnosePod(p)
+	e.worst = worse(e.worst, is)
+	if is.rank == 0 && len(e.volumes) == 0 && isStarting(p) {
+		e.starting, e.volumes = p.Name, p.Spec.Volumes
 	}
-	return is, is.rank > 0 || len(is.volumes) > 0
 }
 
 // isStarting reports whether containers of a pod are being created, for which its volumes have to be mounted.
@@ -52,34 +51,28 @@ func isStarting(p *corev1.Pod) bool {
 
 // findFaults finds the worst of what is wrong with the pods of the present version. Those of earlier ones do not keep it back.
 func (r *run) findFaults(ctx context.Context) (finding, error) {
-	var all []patient
-	_, err := tenancy.Each(ctx, r.Live, r.Obj.Namespace, &corev1.PodList{}, maxPods, func(p *corev1.Pod) {
-		if is, may := examine(p); may {
-			all = append(all, is)
+	set, err := r.findSet(ctx)
+	if err != nil {
+		return finding{}, err
+	}
+	var found examination
+	_, err = tenancy.Each(ctx, r.Live, r.Obj.Namespace, &corev1.PodList{}, maxPods, func(p *corev1.Pod) {
+		if set == "" || p.Labels[appsv1.DefaultDeploymentUniqueLabelKey] == set {
+			found.see(p)
 		}
 	}, client.MatchingLabels(selectorOf(r.Obj)))
 	if err != nil {
 		return finding{}, fmt.Errorf("listing the pods: %w", err)
 	}
-	if len(all) == 0 {
-		return finding{}, nil
-	}
-	set, err := r.findSet(ctx)
-	if err != nil {
-		return finding{}, err
-	}
-	return r.worst(ctx, slices.DeleteFunc(all, func(p patient) bool { return set != "" && p.set != set }))
+	return r.conclude(ctx, found)
 }
 
-// worst is the worst of what is wrong with pods. If that is nothing, they may wait for a volume.
-func (r *run) worst(ctx context.Context, all []patient) (worst finding, err error) {
-	for _, p := range all {
-		worst = worse(worst, p.finding)
+// conclude is the worst of what is wrong with pods. If that is nothing, they may wait for a volume.
+func (r *run) conclude(ctx context.Context, found examination) (finding, error) {
+	if found.worst.rank > 0 {
+		return found.worst, nil
 	}
-	if worst.rank > 0 || len(all) == 0 {
-		return worst, nil
-	}
-	return r.findMissing(ctx, all[0])
+	return r.findMissing(ctx, found)
 }
 
 // findSet finds the hash of the ReplicaSet of the present version; empty when it cannot be told.
@@ -104,8 +97,8 @@ func (r *run) findSet(ctx context.Context) (hash string, err error) {
 
 // findMissing finds out which volume of a pod cannot be mounted. Only events say that. Claims are not looked at: no node takes a
 // pod without its claims.
-func (r *run) findMissing(ctx context.Context, p patient) (finding, error) {
-	for _, v := range p.volumes {
+func (r *run) findMissing(ctx context.Context, found examination) (finding, error) {
+	for _, v := range found.volumes {
 		var what string
 		var err error
 		switch {
@@ -126,7 +119,7 @@ func (r *run) findMissing(ctx context.Context, p patient) (finding, error) {
 			return finding{}, fmt.Errorf("reading what the volume %s shows: %w", v.Name, err)
 		}
 		if what != "" {
-			return finding{7, ReasonConfigMissing, fmt.Sprintf("the volume %s of the pod %s cannot be mounted: the %s", v.Name, p.name, what)}, nil
+			return finding{7, ReasonConfigMissing, fmt.Sprintf("the volume %s of the pod %s cannot be mounted: the %s", v.Name, found.starting, what)}, nil
 		}
 	}
 	return finding{}, nil
