@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
+	"github.com/acme/platform-operator/internal/testenv/paging"
 	"github.com/acme/platform-operator/internal/workload"
 )
 
@@ -241,11 +241,7 @@ func (p pages) List(ctx context.Context, list client.ObjectList, opts ...client.
 	if asked.Limit < 1 || asked.Limit > 100 || asked.Namespace != "ns" {
 		p.t.Errorf("%d pods of %q in one answer", asked.Limit, asked.Namespace)
 	}
-	from, _ := strconv.Atoi(asked.Continue)
-	to := min(from+int(asked.Limit), len(p.pods))
-	if to < len(p.pods) {
-		list.SetContinue(strconv.Itoa(to))
-	}
+	from, to := paging.Cut(list, asked, len(p.pods))
 	return (&cluster{pods: p.pods[from:to]}).List(ctx, list)
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -19,6 +18,7 @@ import (
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/tenancy"
+	"github.com/acme/platform-operator/internal/testenv/paging"
 )
 
 // What an administrator may create is bounded in every tier.
@@ -190,12 +190,8 @@ func (p *paged) List(_ context.Context, list client.ObjectList, opts ...client.L
 	if asked.FieldSelector != nil {
 		p.selector = asked.FieldSelector.String()
 	}
-	from, _ := strconv.Atoi(asked.Continue)
-	to := min(len(p.pods), from+int(asked.Limit))
+	from, to := paging.Cut(list, *asked, len(p.pods))
 	list.(*corev1.PodList).Items = p.pods[from:to]
 	p.read, p.most = p.read+to-from, max(p.most, to-from)
-	if to < len(p.pods) {
-		list.SetContinue(strconv.Itoa(to))
-	}
 	return nil
 }

@@ -19,6 +19,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/acme/platform-operator/internal/testenv/paging"
 )
 
 // server is an API server with pods of a size, which takes a second for each answer.
@@ -40,15 +42,11 @@ func (s *server) List(_ context.Context, list client.ObjectList, opts ...client.
 	s.mu.Lock()
 	s.asked = append(s.asked, o.Limit)
 	s.mu.Unlock()
-	from, _ := strconv.Atoi(o.Continue)
-	to := min(from+int(o.Limit), s.pods)
+	from, to := paging.Cut(list, o, s.pods)
 	for i := from; i < to; i++ {
 		p := corev1.Pod{}
 		p.Name, p.Annotations = strconv.Itoa(i), map[string]string{"a": strings.Repeat("x", s.size)}
 		list.(*corev1.PodList).Items = append(list.(*corev1.PodList).Items, p)
-	}
-	if to < s.pods {
-		list.SetContinue(strconv.Itoa(to))
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ package rebootpolicy
 import (
 	"context"
 	"net/netip"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -15,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/acme/platform-operator/internal/testenv/paging"
 )
 
 // paged is an API server with pods of the address 10.0.0.1 and a Service of the address 10.0.1.1. It fails the test when too many
@@ -61,11 +62,8 @@ func (p paged) page(list *corev1.PodList, asked client.ListOptions) {
 	if asked.FieldSelector != nil && !strings.Contains(asked.FieldSelector.String(), "10.0.0.1") {
 		return
 	}
-	from, _ := strconv.Atoi(asked.Continue)
-	to := min(from+int(asked.Limit), len(p.pods))
-	if list.Items = p.pods[from:to]; to < len(p.pods) {
-		list.Continue = strconv.Itoa(to)
-	}
+	from, to := paging.Cut(list, asked, len(p.pods))
+	list.Items = p.pods[from:to]
 }
 
 func TestPodsBehindAnAddressAreReadAFewAtATime(t *testing.T) {
