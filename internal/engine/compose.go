@@ -310,10 +310,15 @@ func (s Scope[T]) mayTake(ctx context.Context, c Child, live client.Object, what
 	if err != nil || own || c.adopt || s.strayed(live) {
 		return Done(), err
 	}
-	return nameTaken(what), nil
+	return s.taken(live, what), nil
 }
 
-func nameTaken(what identity) Outcome {
+// taken is the outcome while an object that is not the owner's has the name of a child.
+func (s Scope[T]) taken(live client.Object, what identity) Outcome {
+	if s.former(live) {
+		return Wait(nameTakenRecheck, "ChildTerminating",
+			what.String()+" belongs to a former object of this name and is being deleted with it; it is created again once it is gone")
+	}
 	return BlockFor(nameTakenRecheck, ReasonNameTaken,
 		what.String()+" exists and does not belong to this object; it is left alone. Delete or rename it, or choose another name")
 }

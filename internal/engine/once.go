@@ -41,24 +41,10 @@ func (s Scope[T]) CreateOnce(ctx context.Context, child client.Object) (created 
 		return false, Outcome{}, fmt.Errorf("reading %s: %w", what, err)
 	}
 	own, err := s.owned(ctx, live)
-	switch {
-	case err != nil:
-		return false, Outcome{}, err
-	case own:
-		return false, Done(), nil
-	case s.former(live):
-		return false, Wait(nameTakenRecheck, "ChildTerminating",
-			what.String()+" belongs to a former object of this name and is being deleted with it; it is created again once it is gone"), nil
-	default:
-		return false, nameTaken(what), nil
+	if err != nil || own {
+		return false, Done(), err
 	}
-}
-
-// former reports whether an object's controller is another object of this kind and name. Only one can exist at
-// a time, so that one is gone, and the garbage collector deletes its children.
-func (s Scope[T]) former(live client.Object) bool {
-	ref := metav1.GetControllerOfNoCopy(live)
-	return ref != nil && ref.Name == s.Obj.GetName() && ref.UID != s.Obj.GetUID() && s.runner.refersToKind(ref)
+	return false, s.taken(live, what), nil
 }
 
 // Discard deletes a child, with its own children. With foreground propagation it remains until they are gone,

@@ -133,6 +133,13 @@ func (s Scope[T]) claims(live client.Object) bool {
 	}
 }
 
+// former reports whether an object's controller is another object of this kind and name. Only one can exist at
+// a time, so that one is gone, and the garbage collector deletes its children.
+func (s Scope[T]) former(live client.Object) bool {
+	ref := metav1.GetControllerOfNoCopy(live)
+	return ref != nil && ref.Name == s.Obj.GetName() && ref.UID != s.Obj.GetUID() && s.runner.refersToKind(ref)
+}
+
 // controls reports whether this object is the controller of another one that it may own.
 func (s Scope[T]) controls(live client.Object) bool {
 	ns := s.Obj.GetNamespace()

@@ -59,6 +59,23 @@ var _ = Describe("A child in trouble", func() {
 		Expect(Reload(foreign)).To(Succeed())
 	})
 
+	It("is awaited when it is that of a former owner of the same name, which is deleted with it", func() {
+		gvk, err := Admin.GroupVersionKindFor(w)
+		Expect(err).NotTo(HaveOccurred())
+		former := taken(w.Namespace, func(q *corev1.ResourceQuota) {
+			q.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(w, gvk)}
+			q.OwnerReferences[0].UID = "11111111-1111-1111-1111-111111111111"
+		})
+		r := start(widgets(composing(quota(w.Namespace, "q", "pods", "3"), role(w.Namespace, "other", "get")), cfg))
+		Eventually(Ready(w)).Should(Equal("False ChildTerminating"))
+		Expect(composed()).To(ContainSubstring("former object of this name"))
+		Expect(r.Writing("APPLY")).To(Equal([]string{"APPLY roles/other"}))
+
+		Remove(former)
+		AwaitReady(w)
+		Expect(metav1.IsControlledBy(live(&corev1.ResourceQuota{}, w.Namespace, "q"), w)).To(BeTrue())
+	})
+
 	It("is named, each one, and the worst decides", func() {
 		taken(w.Namespace, func(*corev1.ResourceQuota) {})
 		held := Create(&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "theirs", Namespace: w.Namespace}})
