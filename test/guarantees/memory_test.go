@@ -26,9 +26,9 @@ const (
 	maxGrowth     = 50 << 20
 )
 
-// describeBounded has G8 and G14, each spec of which fills a control plane of its own.
+// describeBounded has G8 and G14, each spec of which fills a control plane of its own: in order, so that there is one at a time.
 func describeBounded(all []*kind) {
-	Describe("With much in the cluster", func() {
+	Describe("With much in the cluster", Ordered, ContinueOnFailure, func() {
 		BeforeEach(OwnPlane)
 		describeMemory(keepers("G8", all))
 		describeLarge()
