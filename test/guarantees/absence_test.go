@@ -5,6 +5,7 @@ package guarantees
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -78,7 +79,7 @@ func describeAbsence(k *kind) {
 			op := start(withWebhooks)
 			finalizers := k.several(1, "g7")[0].GetFinalizers()
 			op.Stop()
-			invalid := []*unstructured.Unstructured{k.invalid(unique("g7-invalid"), finalizers), k.invalid(unique("g7-invalid"), finalizers)}
+			invalid := k.invalid(finalizers, unique("g7-invalid"), unique("g7-invalid"))
 			for _, o := range invalid {
 				atOnce("deleting it", func() error { return Admin.Delete(ctx, o) })
 			}
@@ -129,27 +130,35 @@ func everyday(ctx context.Context, namespace string) {
 	}
 }
 
-// invalid makes an object that the schema refuses, with the operator's finalizers, as it is left behind
-// when the schema becomes stricter.
-func (k *kind) invalid(name string, finalizers []string) *unstructured.Unstructured {
+// invalid makes objects that the schema refuses, with the operator's finalizers, as they are left behind when the schema
+// becomes stricter.
+func (k *kind) invalid(finalizers []string, names ...string) (all []*unstructured.Unstructured) {
 	GinkgoHelper()
-	ctx := context.Background()
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(k.object(name))
-	Expect(err).NotTo(HaveOccurred())
-	o := &unstructured.Unstructured{Object: content}
-	o.SetGroupVersionKind(k.gvk)
-	k.surround(k.object(name))
-	o.SetFinalizers(finalizers)
-	k.fixture.Invalidate(o)
-	create := func(opts ...client.CreateOption) error { return Admin.Create(ctx, o.DeepCopy(), opts...) }
-	Expect(apierrors.IsInvalid(create())).To(BeTrue())
-	k.withoutSchema(func() { Eventually(create).Should(Succeed()) })
+	create := func(o *unstructured.Unstructured, opts ...client.CreateOption) error {
+		return Admin.Create(context.Background(), o.DeepCopy(), opts...)
+	}
+	for _, name := range names {
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(k.object(name))
+		Expect(err).NotTo(HaveOccurred())
+		o := &unstructured.Unstructured{Object: content}
+		o.SetGroupVersionKind(k.gvk)
+		k.surround(k.object(name))
+		o.SetFinalizers(finalizers)
+		k.fixture.Invalidate(o)
+		Expect(apierrors.IsInvalid(create(o))).To(BeTrue())
+		all = append(all, o)
+	}
+	k.withoutSchema(func() {
+		for _, o := range all {
+			Eventually(create).WithArguments(o).Should(Succeed())
+		}
+	})
 	Eventually(func() bool {
-		refused := o.DeepCopy()
-		refused.SetName(name + "-refused")
-		return apierrors.IsInvalid(Admin.Create(ctx, refused, client.DryRunAll))
+		refused := all[0].DeepCopy()
+		refused.SetName(names[0] + "-refused")
+		return apierrors.IsInvalid(create(refused, client.DryRunAll))
 	}).Should(BeTrue())
-	return o
+	return all
 }
 
 // withoutSchema does something while the CRD of the kind takes any spec.
@@ -158,7 +167,8 @@ func (k *kind) withoutSchema(do func()) {
 	ctx := context.Background()
 	cl, err := client.New(Plane.Config, client.Options{Scheme: crdScheme()})
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(testenv.InstallConfig, Plane)
+	restore := sync.OnceValue(func() error { return testenv.InstallDefinitions(Plane, k.gvk.Group+"_"+k.plural()+".yaml") })
+	DeferCleanup(restore)
 	Eventually(func(g Gomega) { // the API server writes its status
 		crd := &apiextensionsv1.CustomResourceDefinition{}
 		g.Expect(cl.Get(ctx, client.ObjectKey{Name: k.crdName()}, crd)).To(Succeed())
@@ -170,5 +180,5 @@ func (k *kind) withoutSchema(do func()) {
 		g.Expect(cl.Update(ctx, crd)).To(Succeed())
 	}).Should(Succeed())
 	do()
-	Expect(testenv.InstallConfig(Plane)).To(Succeed())
+	Expect(restore()).To(Succeed())
 }

@@ -52,6 +52,11 @@ const (
 func (f *acmeNamespaces) Start() {
 	GinkgoHelper()
 	f.outside.start()
+}
+
+// Prepare implements Fixture: what the operator trusts.
+func (f *acmeNamespaces) Prepare() {
+	GinkgoHelper()
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: f.outside.server.Certificate().Raw})
 	Create(configMap(outsideCA, ca))
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -186,7 +187,7 @@ func leftRightly(ctx context.Context, d Deletion, x ordeal, o engine.Object) {
 		return all
 	}
 	if !d.Keeps || x.emptied {
-		Eventually(left).Should(BeEmpty())
+		Eventually(left).WithPolling(200 * time.Millisecond).Should(BeEmpty()) // which is a request for each type
 		return
 	}
 	all := left()
@@ -212,12 +213,12 @@ func linger(_ *Operator, o engine.Object) {
 // release lets the children of an object go.
 func release(o engine.Object) {
 	GinkgoHelper()
-	everything(context.Background(), func(_ served, child *unstructured.Unstructured) {
-		if child.GetNamespace() == o.GetName() && slices.Contains(child.GetFinalizers(), "test.example.com/linger") {
+	for _, child := range survey(context.Background(), o.GetName())[o.GetName()] {
+		if slices.Contains(child.GetFinalizers(), "test.example.com/linger") {
 			patch := client.RawPatch(client.Merge.Type(), []byte(`{"metadata":{"finalizers":null}}`))
 			Expect(client.IgnoreNotFound(Admin.Patch(context.Background(), child, patch))).To(Succeed())
 		}
-	})
+	}
 }
 
 const stuckName = "stuck"
@@ -297,5 +298,5 @@ func takeAwayIn(verb string, probe client.Object, from func(rbacv1.PolicyRule) b
 
 func giveBackRole() {
 	GinkgoHelper()
-	Expect(testenv.InstallConfig(Plane)).To(Succeed())
+	Expect(testenv.InstallOperator(Plane)).To(Succeed())
 }

@@ -27,8 +27,10 @@ func fixture(kind string, f Fixture) Fixture {
 type Fixture interface {
 	// LeavesOut says why the kind leaves out a guarantee, or a part of one: "G5", "G4 deletion".
 	LeavesOut() map[string]string
-	// Start prepares what the suite needs once, such as a server that stands for an outside system.
+	// Start starts what the suite needs once, such as a server that stands for an outside system.
 	Start()
+	// Prepare prepares a control plane: it makes what all objects of the kind need, and starts what stands in for controllers.
+	Prepare()
 	// Configuration is the kind's section of the operator's configuration. Tries after errors are to be
 	// at most a second apart.
 	Configuration() string
@@ -85,6 +87,9 @@ func (Ordinary) LeavesOut() map[string]string { return nil }
 
 // Start implements Fixture.
 func (Ordinary) Start() {}
+
+// Prepare implements Fixture.
+func (Ordinary) Prepare() {}
 
 // Configuration implements Fixture.
 func (Ordinary) Configuration() string { return "" }

@@ -208,7 +208,7 @@ func quiet(op *Operator) {
 		}
 		op.Wire.Forget()
 		g.Consistently(op.Wire.Writes, "700ms").Should(BeEmpty())
-	}, "90s").Should(Succeed())
+	}, "90s", "100ms").Should(Succeed())
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

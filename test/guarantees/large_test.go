@@ -13,7 +13,6 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -22,26 +21,11 @@ import (
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
-// tidy deletes what is large in a namespace, and waits until it is gone: other specs count what an operator reads of all objects.
-func tidy(ns string) {
-	GinkgoHelper()
-	for _, o := range []client.Object{&v1alpha1.WebApp{}, &corev1.Pod{}} {
-		Expect(Admin.DeleteAllOf(context.Background(), o, client.InNamespace(ns), client.GracePeriodSeconds(0))).To(Succeed())
-	}
-	Eventually(func(g Gomega) {
-		for _, list := range []client.ObjectList{&v1alpha1.WebAppList{}, &corev1.PodList{}, &appsv1.DeploymentList{}, &appsv1.ControllerRevisionList{}} {
-			g.Expect(Admin.List(context.Background(), list, client.InNamespace(ns), client.Limit(1))).To(Succeed())
-			g.Expect(meta.LenList(list)).To(BeZero(), "%T", list)
-		}
-	}).Should(Succeed())
-}
-
 // describeLarge has the part of G14 that is about objects that the operator works on, and not only holds.
 func describeLarge() {
 	It("G14: works on large objects at once within its memory", Label("G14", "webapp"), func(ctx context.Context) {
 		const many = 20 // as many as are worked on at once
 		ns := Namespace()
-		DeferCleanup(tidy, ns)
 		config := func(letter string) map[string]v1alpha1.FileContent {
 			half := v1alpha1.FileContent(strings.Repeat(letter, 1<<19-10))
 			return map[string]v1alpha1.FileContent{"a": half, "b": half}
@@ -64,7 +48,7 @@ func describeLarge() {
 			}
 			return names, err
 		}
-		Eventually(mounts, "3m").Should(HaveLen(many))
+		Eventually(mounts, "3m", "200ms").Should(HaveLen(many))
 		before, err := mounts()
 		Expect(err).NotTo(HaveOccurred())
 		for _, a := range all {
@@ -77,7 +61,7 @@ func describeLarge() {
 			for name := range before {
 				g.Expect(after).NotTo(HaveKey(name))
 			}
-		}, "3m").Should(Succeed())
+		}, "3m", "200ms").Should(Succeed())
 		now, peak := p.resident() // 227 MiB at most were measured
 		AddReportEntry("large WebApps", fmt.Sprintf("%d of 1 MiB: %.0f MiB, peak %.0f MiB", many, now, peak))
 		Expect(peak).To(BeNumerically("<", memoryLimit))
@@ -85,7 +69,6 @@ func describeLarge() {
 	It("G14: reads large objects of tenants within its memory", Label("G14", "webapp"), func(ctx context.Context) {
 		const apps, pods = 12, 60
 		ns := Namespace()
-		DeferCleanup(tidy, ns)
 		args := slices.Repeat([]string{strings.Repeat("x", 100_000)}, 12)
 		for i := range pods { // which wait for a node
 			Create(&corev1.Pod{

@@ -16,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
@@ -27,6 +26,16 @@ const (
 	maxGrowth     = 50 << 20
 )
 
+// describeBounded has G8 and G14, each spec of which fills a control plane of its own: in order, so that there is one at a time.
+func describeBounded(all []*kind) {
+	Describe("With much in the cluster", Ordered, ContinueOnFailure, func() {
+		BeforeEach(OwnPlane)
+		describeMemory(keepers("G8", all))
+		describeLarge()
+		describeFlood(keepers("G14", all))
+	})
+}
+
 // describeMemory has G8.
 func describeMemory(all []*kind) {
 	It("G8: needs no memory for what is not its own", labels("G8", all), func(ctx context.Context) {
@@ -35,7 +44,6 @@ func describeMemory(all []*kind) {
 			k.several(1, "g8")
 		}
 		before := heap()
-		DeferCleanup(deleteSecrets)
 		createSecrets(ctx)
 		Expect(growth(before)).To(BeNumerically("<", maxGrowth), "while Secrets come")
 		op.Restart()
@@ -44,6 +52,15 @@ func describeMemory(all []*kind) {
 		}
 		Expect(growth(before)).To(BeNumerically("<", maxGrowth), "started with Secrets there")
 	})
+}
+
+// labels are those of a spec that is for all kinds at once.
+func labels(g string, all []*kind) Labels {
+	l := Labels{g}
+	for _, k := range all {
+		l = append(l, k.name)
+	}
+	return l
 }
 
 func heap() uint64 {
@@ -89,11 +106,4 @@ func createSecrets(ctx context.Context) {
 		})
 	}
 	Expect(g.Wait()).To(Succeed())
-}
-
-// deleteSecrets asks for no more than the metadata of what it deletes.
-func deleteSecrets(ctx context.Context) {
-	secret := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}}
-	Expect(Admin.DeleteAllOf(ctx, secret, client.InNamespace(crowded))).To(Succeed())
-	Remove(namespaceNamed(crowded))
 }

@@ -145,7 +145,7 @@ func (k *kind) life(op *Operator, o engine.Object) []string {
 // withoutPolicy takes the admission policy away until the spec ends.
 func withoutPolicy(ctx context.Context) {
 	GinkgoHelper()
-	DeferCleanup(testenv.InstallConfig, Plane)
+	DeferCleanup(testenv.InstallOperator, Plane)
 	gvk := schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicyBinding"}
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(gvk)

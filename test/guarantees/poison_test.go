@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -77,7 +78,8 @@ func generated(ctx context.Context, all []*kind) {
 // and starts the operator with it.
 func older(ctx context.Context, all []*kind) {
 	GinkgoHelper()
-	DeferCleanup(func() { Expect(testenv.InstallConfig(Plane)).To(Succeed()) })
+	restore := sync.OnceValue(func() error { return testenv.InstallDefinitions(Plane) })
+	DeferCleanup(restore)
 	loosen(ctx)
 	op := start()
 	var poisoned []client.Object
@@ -103,7 +105,7 @@ func older(ctx context.Context, all []*kind) {
 		k.several(1, "g15-next", k.briefly)
 		Eventually(func() float64 { return unreadable(k) }).Should(BeEquivalentTo(bad), k.name)
 	}
-	Expect(testenv.InstallConfig(Plane)).To(Succeed())
+	Expect(restore()).To(Succeed())
 	startsInTime(op, all, clean)
 	for _, k := range all {
 		k.several(1, "g15-next", k.briefly)

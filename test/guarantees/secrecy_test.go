@@ -47,6 +47,7 @@ func describeSecrecy(k *kind) {
 			op := startWith(s.Configuration)
 			o := k.several(1, "g9", k.briefly)[0]
 			Create(secretOf(o.GetName()))
+			op.Wire.Forget()
 			Change(o, func(o engine.Object) { k.fixture.Change(o, o.GetName()) })
 			Eventually(succeeded).WithArguments(op, o, k.fixture.Action(o.GetName())).Should(BeNumerically(">", 0))
 			Eventually(k.settled(o)).Should(Succeed())

@@ -33,6 +33,7 @@ func describeSteady(all []*kind) {
 		// What is acted on once is acted on no more.
 		for _, k := range all {
 			for _, o := range k.several(1, "g1-changed") {
+				op.Wire.Forget() // the creation may have been the same request
 				Change(o, func(o engine.Object) { k.fixture.Change(o, o.GetName()) })
 				Eventually(succeeded).WithArguments(op, o, k.fixture.Action(o.GetName())).Should(Equal(1))
 				Eventually(k.settled(o)).Should(Succeed())

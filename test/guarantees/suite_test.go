@@ -17,9 +17,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
 	"go.uber.org/zap/zapcore"
-	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/acme/platform-operator/internal/operator"
@@ -28,10 +26,8 @@ import (
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
-var (
-	dyn  *dynamic.DynamicClient
-	logs logBuffer // what the operator logs, at the most verbose level
-)
+// logs is what the operator logs, at the most verbose level.
+var logs logBuffer
 
 func TestGuarantees(t *testing.T) {
 	OfKinds(Setup{
@@ -41,13 +37,18 @@ func TestGuarantees(t *testing.T) {
 	}).Run(t, "guarantees")
 }
 
-func prepare() {
-	var err error
-	dyn, err = dynamic.NewForConfig(Plane.Config)
-	Expect(err).NotTo(HaveOccurred())
-	discoverResources()
+// startFixtures does so once, whatever control planes there are.
+var startFixtures = sync.OnceFunc(func() {
 	for _, f := range fixtures {
 		f.Start()
+	}
+})
+
+func prepare() {
+	startFixtures()
+	discoverResources()
+	for _, f := range fixtures {
+		f.Prepare()
 	}
 }
 
@@ -64,9 +65,7 @@ var _ = Describe("Guarantees", func() {
 	describeOmissions(all)
 	describeSteady(all)
 	describeUnhindered(keepers("G7", all))
-	describeMemory(keepers("G8", all))
-	describeBounded(keepers("G14", all))
-	describeLarge()
+	describeBounded(all)
 	describePoison(keepers("G15", all))
 	for _, k := range all {
 		Describe(k.name, Label(k.name), func() {

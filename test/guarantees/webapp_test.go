@@ -14,10 +14,14 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/acme/platform-operator/api/workloads/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
@@ -47,48 +51,51 @@ func (webApps) LeavesOut() map[string]string {
 	}
 }
 
-// Start implements Fixture.
-func (webApps) Start() {
-	ctx, stop := context.WithCancel(context.Background())
-	DeferCleanup(stop)
-	go func() {
-		for tick := time.NewTicker(100 * time.Millisecond); ctx.Err() == nil; <-tick.C {
-			serveAll(ctx)
+// Prepare implements Fixture. The stand-in watches: lists of all that there is would keep the API server busy. What it could not
+// write, it tries again with the next resync.
+func (webApps) Prepare() {
+	factory := informers.NewSharedInformerFactory(clientset(), 5*time.Second)
+	attend(factory.Apps().V1().Deployments().Informer(), runPods)
+	attend(factory.Networking().V1().Ingresses().Informer(), giveAddress)
+	done := make(chan struct{})
+	factory.Start(done)
+	DeferCleanup(func() {
+		close(done)
+		factory.Shutdown()
+	})
+}
+
+// attend does something to the present state of each object that a WebApp controls and that has its name, again and again.
+func attend[O client.Object](informer cache.SharedIndexInformer, do func(O)) {
+	GinkgoHelper()
+	look := func(o any) {
+		live := o.(O)
+		if owner := metav1.GetControllerOf(live); owner != nil && owner.Kind == "WebApp" && owner.Name == live.GetName() {
+			do(live.DeepCopyObject().(O))
 		}
-	}()
+	}
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: look, UpdateFunc: func(_, o any) { look(o) }})
+	Expect(err).NotTo(HaveOccurred())
 }
 
 // neverServes is the image of a WebApp whose pods do not run.
 const neverServes = "never:1"
 
-// serveAll reports that the pods of all WebApps run and their Ingresses have addresses. What cannot be written now is written
-// the next time.
-func serveAll(ctx context.Context) {
-	ofWebApp := func(o metav1.Object) bool {
-		owner := metav1.GetControllerOf(o)
-		return owner != nil && owner.Kind == "WebApp"
+// runPods reports that the pods of a Deployment run.
+func runPods(d *appsv1.Deployment) {
+	n := *d.Spec.Replicas
+	want := appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: n, UpdatedReplicas: n, ReadyReplicas: n, AvailableReplicas: n}
+	if d.Spec.Template.Spec.Containers[0].Image != neverServes && !equality.Semantic.DeepEqual(d.Status, want) {
+		d.Status = want
+		_ = Admin.Status().Update(context.Background(), d) // it may have changed, or be gone
 	}
-	deployments := &appsv1.DeploymentList{}
-	if Admin.List(ctx, deployments) == nil {
-		for i := range deployments.Items {
-			d := &deployments.Items[i]
-			n := *d.Spec.Replicas
-			want := appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: n, UpdatedReplicas: n, ReadyReplicas: n, AvailableReplicas: n}
-			if ofWebApp(d) && d.Spec.Template.Spec.Containers[0].Image != neverServes && fmt.Sprint(d.Status) != fmt.Sprint(want) {
-				d.Status = want
-				_ = Admin.Status().Update(ctx, d)
-			}
-		}
-	}
-	ingresses := &networkingv1.IngressList{}
-	if Admin.List(ctx, ingresses) == nil {
-		for i := range ingresses.Items {
-			ingress := &ingresses.Items[i]
-			if ofWebApp(ingress) && len(ingress.Status.LoadBalancer.Ingress) == 0 {
-				ingress.Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{IP: "192.0.2.1"}}
-				_ = Admin.Status().Update(ctx, ingress)
-			}
-		}
+}
+
+// giveAddress reports that an Ingress has an address.
+func giveAddress(ingress *networkingv1.Ingress) {
+	if len(ingress.Status.LoadBalancer.Ingress) == 0 {
+		ingress.Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{IP: "192.0.2.1"}}
+		_ = Admin.Status().Update(context.Background(), ingress) // it may have changed, or be gone
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/acme/platform-operator/internal/names"
@@ -29,6 +30,7 @@ import (
 // served is a type of objects that the API server serves.
 type served struct {
 	schema.GroupVersionResource
+	kind       string
 	namespaced bool
 }
 
@@ -41,12 +43,13 @@ func discoverResources() {
 	Expect(err).NotTo(HaveOccurred())
 	lists, err := d.ServerPreferredResources()
 	Expect(err).NotTo(HaveOccurred())
+	resources = nil
 	for _, list := range lists {
 		gv, err := schema.ParseGroupVersion(list.GroupVersion)
 		Expect(err).NotTo(HaveOccurred())
 		for _, r := range list.APIResources {
 			if slices.Contains(r.Verbs, "list") && !slices.Contains([]string{"events", "leases", "componentstatuses", "endpoints"}, r.Name) {
-				resources = append(resources, served{gv.WithResource(r.Name), r.Namespaced})
+				resources = append(resources, served{gv.WithResource(r.Name), r.Kind, r.Namespaced})
 			}
 		}
 	}
@@ -63,7 +66,7 @@ func survey(ctx context.Context, uniques ...string) map[string]contents {
 	for _, u := range uniques {
 		all[u] = contents{}
 	}
-	everything(ctx, func(r served, o *unstructured.Unstructured) {
+	add := func(r served, o *unstructured.Unstructured) {
 		belongsTo := o.GetName()
 		if r.namespaced {
 			belongsTo = o.GetNamespace()
@@ -72,7 +75,18 @@ func survey(ctx context.Context, uniques ...string) map[string]contents {
 		if c, ok := all[belongsTo]; ok && key != "ServiceAccount/default" && !madeByKubernetes(o) {
 			c[key] = o
 		}
-	})
+	}
+	if len(uniques) > 1 {
+		everything(ctx, add)
+		return all
+	}
+	for _, r := range resources { // as many requests, and no object more than it takes
+		where := client.ListOption(client.InNamespace(uniques[0]))
+		if !r.namespaced {
+			where = client.MatchingFields{"metadata.name": uniques[0]}
+		}
+		list(ctx, r, add, where)
+	}
 	return all
 }
 
@@ -87,11 +101,18 @@ func madeByKubernetes(o *unstructured.Unstructured) bool {
 func everything(ctx context.Context, do func(served, *unstructured.Unstructured)) {
 	GinkgoHelper()
 	for _, r := range resources {
-		list, err := dyn.Resource(r.GroupVersionResource).List(ctx, metav1.ListOptions{})
-		Expect(err).NotTo(HaveOccurred(), r.Resource)
-		for i := range list.Items {
-			do(r, &list.Items[i])
-		}
+		list(ctx, r, do)
+	}
+}
+
+// list calls a function for every object of a list.
+func list(ctx context.Context, r served, do func(served, *unstructured.Unstructured), where ...client.ListOption) {
+	GinkgoHelper()
+	found := &unstructured.UnstructuredList{}
+	found.SetGroupVersionKind(r.GroupVersion().WithKind(r.kind + "List"))
+	Expect(Admin.List(ctx, found, where...)).To(Succeed(), r.Resource)
+	for i := range found.Items {
+		do(r, &found.Items[i])
 	}
 }
 

@@ -42,6 +42,7 @@ var (
 	Warned *testenv.Warnings
 
 	scheme *runtime.Scheme
+	suite  Setup
 )
 
 // Setup says what a suite runs against.
@@ -54,7 +55,7 @@ type Setup struct {
 	Installed bool
 	// Log takes what the operator logs. Without one that goes nowhere.
 	Log logr.Logger
-	// Prepare is called before the first spec. Optional.
+	// Prepare is called for each control plane, before its first spec. Optional.
 	Prepare func()
 }
 
@@ -76,20 +77,35 @@ func (s Setup) start() {
 		// Before the controllers start: those of quotas find new types every 30 s only.
 		s.CRDs = append(s.CRDs, testenv.RepoFile("config", "crd", "bases"))
 	}
-	var err error
-	Plane, err = testenv.Start(s.Options)
+	suite, scheme = s, s.Scheme
+	newPlane()
+}
+
+// OwnPlane gives a spec that calls it in BeforeEach a control plane of its own, set up as that of the
+// suite. What the spec leaves there ends with it: to delete much takes Kubernetes as long as to create it.
+func OwnPlane() {
+	ginkgo.GinkgoHelper()
+	plane, admin, warned := Plane, Admin, Warned
+	ginkgo.DeferCleanup(func() { Plane, Admin, Warned = plane, admin, warned })
+	newPlane()
+}
+
+// newPlane starts a control plane, which runs until the present node's cleanup.
+func newPlane() {
+	ginkgo.GinkgoHelper()
+	plane, err := testenv.Start(suite.Options)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	ginkgo.DeferCleanup(func() { gomega.Expect(Plane.Stop()).To(gomega.Succeed()) })
-	if scheme = s.Scheme; s.Installed {
-		gomega.Expect(testenv.InstallConfig(Plane)).To(gomega.Succeed())
+	ginkgo.DeferCleanup(func() { gomega.Expect(plane.Stop()).To(gomega.Succeed()) })
+	if Plane = plane; suite.Installed { // the CRDs are there
+		gomega.Expect(testenv.InstallOperator(Plane)).To(gomega.Succeed())
 	}
 	config := rest.CopyConfig(Plane.Config)
 	Warned = &testenv.Warnings{}
 	config.WarningHandlerWithContext = Warned
 	Admin, err = client.New(config, client.Options{Scheme: scheme})
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	if s.Prepare != nil {
-		s.Prepare()
+	if suite.Prepare != nil {
+		suite.Prepare()
 	}
 }
 
