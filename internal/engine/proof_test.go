@@ -115,19 +115,22 @@ var _ = Describe("Proof", func() {
 	It("is not an owner reference to another kind, or another object of that name", func() {
 		w := widget()
 		ref := metav1.OwnerReference{APIVersion: "test.acme.com/v1", Kind: "Widget", Name: "w", UID: w.UID, Controller: new(true)}
-		for _, change := range []func(*metav1.OwnerReference){
-			func(r *metav1.OwnerReference) { r.UID = "another" },
-			func(r *metav1.OwnerReference) { r.Kind = "Gadget" },
-			func(r *metav1.OwnerReference) { r.APIVersion = "other.com/v1" },
-			func(r *metav1.OwnerReference) { r.Controller = nil },
+		for _, tc := range []struct {
+			change func(*metav1.OwnerReference)
+			want   string
+		}{
+			{func(r *metav1.OwnerReference) { r.UID = "another" }, "ChildTerminating"}, // true or not, that one is gone
+			{func(r *metav1.OwnerReference) { r.Kind = "Gadget" }, "NameTaken"},
+			{func(r *metav1.OwnerReference) { r.APIVersion = "other.com/v1" }, "NameTaken"},
+			{func(r *metav1.OwnerReference) { r.Controller = nil }, "NameTaken"},
 		} {
 			forged := *ref.DeepCopy()
-			change(&forged)
+			tc.change(&forged)
 			foreign := taken(w.Namespace, func(q *corev1.ResourceQuota) { q.OwnerReferences = []metav1.OwnerReference{forged} })
 			r := start(widgets(composing(quota(w.Namespace, "q", "pods", "3")), engine.Config[*Widget]{Owns: owned}))
 			Poke(w)
-			Eventually(Ready(w)).Should(Equal("False NameTaken"), "%+v", forged)
-			Expect(Reload(foreign)).To(Succeed())
+			Eventually(Ready(w)).Should(Equal("False "+tc.want), "%+v", forged)
+			untouched(w, foreign)
 			r.stop()
 			Remove(foreign)
 			start(widgets(composing(quota(w.Namespace, "q", "pods", "3")), engine.Config[*Widget]{Owns: owned})).stop()
