@@ -84,6 +84,30 @@ func TestTheEndOfARestartYields(t *testing.T) {
 	}
 }
 
+// A number is counted again when somebody has reset the status; the mark says whether it is the same restart.
+func TestWhatWasReachedIsOfOneRestart(t *testing.T) {
+	for _, tc := range []struct {
+		reason string
+		now    common.PendingRestart
+		want   int
+	}{
+		{"the same", common.PendingRestart{Number: 2, Mark: "2.m"}, 1},
+		{"another of that number", common.PendingRestart{Number: 2, Mark: "2.n"}, 0},
+		{"a later one", common.PendingRestart{Number: 3, Mark: "3.m"}, 0},
+	} {
+		object, m := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{UID: "w"}}, newMemory()
+		m.yield(Request{Object: object, Status: &common.RestartStatus{
+			Pending:   &common.PendingRestart{Number: 2, Mark: "2.m"},
+			Workloads: []common.RestartedWorkload{{UID: "d", Number: 2}, {UID: "e", Number: 1}},
+		}})
+		s := &common.RestartStatus{Pending: &tc.now}
+		m.resume(Request{Object: object, Status: s, Told: func(func()) {}})
+		if len(s.Workloads) != tc.want {
+			t.Errorf("%s: resumed with %+v", tc.reason, s.Workloads)
+		}
+	}
+}
+
 // lists counts lists.
 type lists struct {
 	client.Reader
