@@ -69,10 +69,11 @@ var _ = AfterSuite(func(ctx SpecContext) {
 }, NodeTimeout(5*time.Minute))
 
 var _ = ReportAfterEach(func(ctx SpecContext, report SpecReport) {
-	if report.Failed() {
-		failures = append(failures, fmt.Sprintf("%s: %s\n%s", report.FullText(), report.FailureLocation(), last(report.FailureMessage(), 2000)))
+	if !report.Failed() {
+		return
 	}
-	if report.Failed() && lab != nil {
+	failures = append(failures, fmt.Sprintf("%s: %s\n%s", report.FullText(), report.FailureLocation(), last(report.FailureMessage(), 2000)))
+	if lab != nil {
 		lab.diagnose(ctx)
 	}
 })
