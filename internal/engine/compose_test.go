@@ -12,6 +12,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -328,5 +329,42 @@ var _ = Describe("Compose", func() {
 		kind.set(binding(w.Namespace, "writer", true))
 		AwaitReady(w)
 		Expect(live(&rbacv1.RoleBinding{}, w.Namespace, "binding").RoleRef.Name).To(Equal("writer"))
+	})
+
+	It("does not replace what an admission policy rejects", func() {
+		settle(composing(binding(w.Namespace, "reader", true)))
+		before := live(&rbacv1.RoleBinding{}, w.Namespace, "binding")
+		these := []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+			Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+			Rule:       admissionregistrationv1.Rule{APIGroups: []string{rbacv1.GroupName}, APIVersions: []string{"v1"}, Resources: []string{"rolebindings"}},
+		}}}
+		policy := Create(&admissionregistrationv1.ValidatingAdmissionPolicy{
+			ObjectMeta: metav1.ObjectMeta{Name: w.Namespace},
+			Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
+				MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: these},
+				MatchConditions:  []admissionregistrationv1.MatchCondition{{Name: "here", Expression: "request.namespace == '" + w.Namespace + "'"}},
+				Validations:      []admissionregistrationv1.Validation{{Expression: "'team' in object.metadata.?annotations.orValue({})", Message: "needs a team"}},
+			},
+		})
+		bound := Create(&admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: w.Namespace},
+			Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+				PolicyName: policy.Name, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+			},
+		})
+		DeferCleanup(func() {
+			Remove(bound)
+			Remove(policy)
+		})
+		Eventually(func() error {
+			return Admin.Patch(context.Background(), before.DeepCopy(), client.RawPatch(client.Merge.Type(), []byte(`{"metadata":{"labels":{"a":"b"}}}`)), client.DryRunAll)
+		}).Should(MatchError(ContainSubstring("needs a team")))
+		kind.set(func() engine.Child {
+			return engine.NewChild(rbacv1ac.RoleBinding("binding", w.Namespace).WithLabels(map[string]string{"color": "red"}).WithRoleRef(
+				rbacv1ac.RoleRef().WithAPIGroup(rbacv1.GroupName).WithKind("Role").WithName("reader")), rbacv1ac.ExtractRoleBinding).OrReplace()
+		})
+		Poke(w)
+		Eventually(Ready(w)).Should(Equal("False Invalid"))
+		Expect(live(&rbacv1.RoleBinding{}, w.Namespace, "binding").UID).To(Equal(before.UID))
 	})
 })

@@ -199,3 +199,17 @@ func (s Scope[T]) refused(err error) error {
 	return Explain(err, string(apierrors.ReasonForError(err)),
 		fmt.Sprintf("%v. This is retried with growing delays, at least every %s", err, s.runner.RetryMax))
 }
+
+// RejectedFields returns the fields that an error of the API server names, for instance "metadata.uid".
+func RejectedFields(err error) (fields []string) {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return nil
+	}
+	for _, c := range status.Status().Details.Causes {
+		if c.Field != "" {
+			fields = append(fields, c.Field)
+		}
+	}
+	return fields
+}
