@@ -83,13 +83,17 @@ const restartPrefix = "autoreboot.acme.com/"
 // RestartMark returns the annotation on pod templates for restarts by the named object, of a kind in lower
 // case. Different objects never share one.
 func RestartMark(kind, name string) string {
-	full := kind + "." + name
+	return restartPrefix + distinct(kind+"."+name)
+}
+
+// distinct shortens a name to what an annotation may have, so that it is no other one's.
+func distinct(full string) string {
 	if len(full) > maxLabel {
 		sum := sha256.Sum256([]byte(full))
 		tail := "_" + hex.EncodeToString(sum[:])[:16] // no object's name has a _
 		full = full[:maxLabel-len(tail)] + tail
 	}
-	return restartPrefix + full
+	return full
 }
 
 // maxLabel is the longest DNS-1123 label, and the longest value of a label.

@@ -214,6 +214,24 @@ func TestRestartMark(t *testing.T) {
 	}
 }
 
+func TestLeaderMark(t *testing.T) {
+	seen := map[string]string{}
+	long := strings.Repeat("a", 253)
+	for _, election := range []string{"ledger", "my-app", "my.app", names.Child("my.app", ""), long, long[1:], names.Child(long, ""), strings.Repeat("a.", 126) + "a"} {
+		key := names.LeaderMark(election)
+		if errs := validation.IsQualifiedName(key); len(errs) > 0 {
+			t.Errorf("%s: %v", key, errs)
+		}
+		if other, taken := seen[key]; taken {
+			t.Errorf("%s and %s have one mark", election, other)
+		}
+		seen[key] = election
+	}
+	if got, want := names.LeaderMark("ledger"), "coordination.acme.com/ledger"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 func TestOwnerMark(t *testing.T) {
 	at := func(ns, name string) *metav1.ObjectMeta { return &metav1.ObjectMeta{Namespace: ns, Name: name} }
 	for mark, owner := range map[string]*metav1.ObjectMeta{"kind/n": at("", "n"), "kind/ns/n": at("ns", "n")} {

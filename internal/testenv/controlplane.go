@@ -43,7 +43,7 @@ const serviceRange = "10.0.0.0/16"
 // controllers are the parts of kube-controller-manager that run: those that tenancy relies on and that
 // need no nodes.
 const controllers = "garbage-collector-controller,namespace-controller,resourcequota-controller," +
-	"serviceaccount-controller,clusterrole-aggregation-controller"
+	"serviceaccount-controller,clusterrole-aggregation-controller,endpointslice-controller"
 
 // errBinaries tells how to get what is missing.
 var errBinaries = errors.New(`run "make test" or "go run ./hack/cluster build"`)

@@ -72,8 +72,8 @@ func (i *Injected) Heal() {
 }
 
 // Wire stands between an operator and the API server, below its client and the client's bookkeeping of
-// its own writes: it records reads, writes, and what is watched, and makes writes fail. Events, Leases and reviews of access are no
-// writes. The zero value is ready.
+// its own writes: it records reads, writes, and what is watched, and makes writes fail. Events, the operator's own Lease and reviews of
+// access are no writes. The zero value is ready.
 type Wire struct {
 	mu      sync.Mutex
 	writes  []*Write
@@ -99,7 +99,7 @@ func (w *Wire) Reads() []string {
 // read records what a request reads or watches, if it does.
 func (w *Wire) read(req *http.Request) {
 	group, parts, ok := apiPath(req)
-	if !ok || slices.ContainsFunc(parts, isChatter) {
+	if !ok || isChatter(parts) {
 		return
 	}
 	w.mu.Lock()
@@ -237,7 +237,7 @@ func writeOf(req *http.Request) (w Write, ok bool) {
 		return Write{}, false
 	}
 	_, parts, ok := apiPath(req)
-	if !ok || slices.ContainsFunc(parts, isChatter) {
+	if !ok || isChatter(parts) {
 		return Write{}, false
 	}
 	w = Write{Method: req.Method, Path: strings.Join(parts, "/")}
@@ -261,10 +261,16 @@ func apiPath(req *http.Request) (gv schema.GroupVersion, rest []string, ok bool)
 	return gv, nil, false
 }
 
-func isChatter(resource string) bool {
-	switch resource {
-	case "events", "leases", "tokenreviews", "subjectaccessreviews", "selfsubjectaccessreviews":
-		return true
-	}
-	return false
+// isChatter reports whether a path is that of something that comes and goes by itself. Of Leases those count by which the
+// operator elects its own leader.
+func isChatter(parts []string) bool {
+	return slices.ContainsFunc(parts, func(resource string) bool {
+		switch resource {
+		case "events", "tokenreviews", "subjectaccessreviews", "selfsubjectaccessreviews":
+			return true
+		case "leases":
+			return len(parts) > 1 && parts[1] == OperatorNamespace
+		}
+		return false
+	})
 }

@@ -26,22 +26,46 @@ func (c *cluster) requestsOn(ctx context.Context, resource string) (float64, err
 	return countRequests(text, resource)
 }
 
-func countRequests(text []byte, resource string) (float64, error) {
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
+// patchesOf is how many patches of a resource, or of a subresource of it, the API server has counted.
+func (c *cluster) patchesOf(ctx context.Context, resource, subresource string) (float64, error) {
+	text, err := c.rest.Get().AbsPath("/metrics").DoRaw(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("reading the API server's metrics: %w", err)
 	}
-	n := 0.0
-	for _, m := range families["apiserver_request_total"].GetMetric() {
-		have := labelsOf(m)
+	return countPatches(text, resource, subresource)
+}
+
+func countPatches(text []byte, resource, subresource string) (n float64, err error) {
+	err = eachRequest(text, func(have map[string]string, count float64) {
+		if have["resource"] == resource && have["subresource"] == subresource && have["verb"] == "PATCH" {
+			n += count
+		}
+	})
+	return n, err
+}
+
+func countRequests(text []byte, resource string) (n float64, err error) {
+	err = eachRequest(text, func(have map[string]string, count float64) {
 		verb := have["verb"]
 		creates := have["resource"] == "jobs" && have["subresource"] == "" && (verb == "POST" || verb == "APPLY")
 		if creates || have["resource"] == resource && verb != "LIST" && verb != "WATCH" {
-			n += m.GetCounter().GetValue()
+			n += count
 		}
+	})
+	return n, err
+}
+
+// eachRequest does something for each series of requests in the API server's metrics.
+func eachRequest(text []byte, do func(have map[string]string, count float64)) error {
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
+	if err != nil {
+		return fmt.Errorf("reading the API server's metrics: %w", err)
 	}
-	return n, nil
+	for _, m := range families["apiserver_request_total"].GetMetric() {
+		do(labelsOf(m), m.GetCounter().GetValue())
+	}
+	return nil
 }
 
 func labelsOf(m *dto.Metric) map[string]string {

@@ -24,6 +24,12 @@ apiserver_request_total{resource="pods",subresource="",verb="POST",code="201"} 3
 	if got, err := countRequests([]byte(text), "crontabs"); err != nil || got != 54021 {
 		t.Errorf("counted %v, error %v; want 54021", got, err)
 	}
+	if got, err := countPatches([]byte(text), "crontabs", ""); err != nil || got != 1 {
+		t.Errorf("counted %v patches, error %v; want 1", got, err)
+	}
+	if got, err := countPatches([]byte(text), "crontabs", "status"); err != nil || got != 20 {
+		t.Errorf("counted %v patches of the status, error %v; want 20", got, err)
+	}
 	if _, err := countRequests([]byte("no metrics {"), "crontabs"); err == nil {
 		t.Error("what cannot be read is counted")
 	}
