@@ -47,6 +47,9 @@ func (s Scope[T]) CreateOnce(ctx context.Context, child client.Object) (created 
 	return false, s.taken(live, what), nil
 }
 
+// Taken is the outcome while an object that is not the owner's has the name of a child that CreateOnce would create.
+func (s Scope[T]) Taken(live client.Object) Outcome { return s.taken(live, identityOf(live)) }
+
 // Discard deletes a child, with its own children. With foreground propagation it remains until they are gone,
 // with background propagation it is removed at once. A child that is gone already is not an error; one that has
 // changed since it was read is a lost race. What holds data is deleted only while the owner is being deleted.

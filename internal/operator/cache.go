@@ -10,9 +10,12 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,6 +23,7 @@ import (
 	autorebootv1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	workloadsv1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/names"
 )
 
 // cacheOptions limits what the caches hold, so that memory does not grow with foreign objects or with what
@@ -36,6 +40,10 @@ func cacheOptions(kinds []Kind) cache.Options {
 		{of: &corev1.ConfigMap{}, foreign: pruneSource},
 		{of: &corev1.Secret{}, foreign: pruneSource},
 		{of: &workloadsv1alpha1.WebApp{}, foreign: pruneWebApp},
+		// A cluster has many of these, which nodes and components renew all the time. What is read of those that have lost
+		// the label is read from the API server.
+		{of: &coordinationv1.Lease{}, foreign: bare, selector: managed},
+		{of: &discoveryv1.EndpointSlice{}, foreign: pruneSlice, selector: managed},
 	} {
 		types[reflect.TypeOf(t.of)] = t
 	}
@@ -57,6 +65,9 @@ func cacheOptions(kinds []Kind) cache.Options {
 	}
 	return options
 }
+
+// managed selects what has the operator's label, as the EndpointSlices of its Services do.
+var managed = labels.SelectorFromSet(labels.Set{names.LabelManagedBy: names.Operator})
 
 // expected returns the types without which the operator is not ready: its kinds, the types that they read, and
 // the types that the caches have rules for.
@@ -83,6 +94,8 @@ type heldType struct {
 	// names are the names of all children of the type; controlled is true if children may have any name.
 	names      []string
 	controlled bool
+	// selector selects what the API server sends; nil selects all.
+	selector labels.Selector
 	// foreign removes from an object that is nobody's child what is never read, and child does so from a child;
 	// nil removes nothing.
 	foreign, child func(client.Object) client.Object
@@ -96,6 +109,7 @@ func (t *heldType) add(h engine.Held) {
 // options makes the API server send no other objects if all children have one name.
 func (t *heldType) options(groups map[string]bool) cache.ByObject {
 	o := cache.ByObject{Transform: hold(func(o client.Object) client.Object { return t.prune(o, groups) })}
+	o.Label = t.selector
 	if len(t.names) == 1 && !t.controlled {
 		o.Field = fields.OneTermEqualSelector(metav1.ObjectNameField, t.names[0])
 	}

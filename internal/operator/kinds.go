@@ -14,11 +14,13 @@ import (
 	autorebootv1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	batchv1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
 	configv1alpha1 "github.com/acme/platform-operator/api/config/v1alpha1"
+	coordinationv1alpha1 "github.com/acme/platform-operator/api/coordination/v1alpha1"
 	tenancyv1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	workloadsv1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
 	"github.com/acme/platform-operator/internal/controller/acmenamespace"
 	"github.com/acme/platform-operator/internal/controller/configwatcher"
 	"github.com/acme/platform-operator/internal/controller/crontab"
+	"github.com/acme/platform-operator/internal/controller/leaderelection"
 	"github.com/acme/platform-operator/internal/controller/rebootpolicy"
 	"github.com/acme/platform-operator/internal/controller/webapp"
 	"github.com/acme/platform-operator/internal/engine"
@@ -134,11 +136,25 @@ var Kinds = []Kind{
 			})
 		},
 	},
+	{
+		Object:     &coordinationv1alpha1.LeaderElection{},
+		Conditions: []string{leaderelection.Accepted, leaderelection.Published, leaderelection.Elected, leaderelection.Told},
+		Holds:      leaderelection.Holds,
+		Reads:      leaderelection.Reads,
+		Register: func(mgr ctrl.Manager, d Deps) error {
+			return leaderelection.Register(mgr, leaderelection.Options{
+				MaxConcurrentReconciles: int(*d.Config.LeaderElection.MaxConcurrentReconciles),
+				RetryMax:                d.Config.LeaderElection.RetryMax.Duration,
+				Clock:                   d.Clock,
+			})
+		},
+	},
 }
 
 // schemes register the types of every API group.
 var schemes = []func(*runtime.Scheme) error{
-	autorebootv1alpha1.AddToScheme, batchv1alpha1.AddToScheme, tenancyv1alpha1.AddToScheme, workloadsv1alpha1.AddToScheme,
+	autorebootv1alpha1.AddToScheme, batchv1alpha1.AddToScheme, coordinationv1alpha1.AddToScheme, tenancyv1alpha1.AddToScheme,
+	workloadsv1alpha1.AddToScheme,
 }
 
 // protectedNames returns the patterns of the configuration, and the operator's own namespace.

@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -242,6 +243,22 @@ func pruneWebApp(o client.Object) client.Object {
 	if i := a.Spec.Ingress; i != nil {
 		b.Spec.Ingress = &workloadsv1alpha1.Ingress{ClassName: i.ClassName, Path: i.Path}
 	}
+	return b
+}
+
+// pruneSlice keeps of a large EndpointSlice which Service it is of. One of a hundred pods, as Kubernetes makes them, is large.
+func pruneSlice(o client.Object) client.Object {
+	service, is := o.GetLabels()[discoveryv1.LabelServiceName]
+	if !is || fits(o, maxHeld) {
+		return o
+	}
+	b := bare(o)
+	l := b.GetLabels()
+	if l == nil {
+		l = map[string]string{}
+	}
+	l[discoveryv1.LabelServiceName] = service
+	b.SetLabels(l)
 	return b
 }
 

@@ -14,6 +14,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -108,6 +109,29 @@ func TestChildrenAreHeldWhole(t *testing.T) {
 	}
 	if c := cached(t, &corev1.ConfigMap{ObjectMeta: full("o", ofCron), Data: map[string]string{"a": "b"}}); c.Data["a"] != "b" {
 		t.Errorf("a ConfigMap that one of our kinds controls is held as %+v", c)
+	}
+}
+
+func TestEndpointSlicesAreFoundByTheirService(t *testing.T) {
+	slice := func(endpoints int) *discoveryv1.EndpointSlice {
+		s := &discoveryv1.EndpointSlice{ObjectMeta: full("o", ofOther)}
+		s.Labels[discoveryv1.LabelServiceName] = "ledger-members"
+		for range endpoints {
+			s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{
+				Addresses: []string{"10.128.100.100"}, NodeName: new("node-1"),
+				TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: "n", Name: "ledger-7c5ddbdf54-2x9xk", UID: "5a8b3a4e-54c2-4a9b-8f2c-7f1f4b1f3f10"},
+			})
+		}
+		return s
+	}
+	for endpoints, cut := range map[int]bool{3: false, 100: true, 1000: true} {
+		got := cached(t, cached(t, slice(endpoints)))
+		if engine.IsCut(got) != cut || cut != (len(got.Endpoints) == 0) {
+			t.Errorf("of %d endpoints, %d are held; cut: %t", endpoints, len(got.Endpoints), engine.IsCut(got))
+		}
+		if got.Labels[discoveryv1.LabelServiceName] != "ledger-members" || got.Labels[names.LabelManagedBy] != names.Operator {
+			t.Errorf("with %d endpoints it is not found: %v", endpoints, got.Labels)
+		}
 	}
 }
 

@@ -23,6 +23,7 @@ var offers = []offer{
 	{group: "autoreboot.acme.com", resource: "configwatchers"},
 	{group: "autoreboot.acme.com", resource: "rebootpolicies"},
 	{group: "batch.acme.com", resource: "crontabs", scale: true},
+	{group: "coordination.acme.com", resource: "leaderelections"},
 	{group: "workloads.apps.acme.com", resource: "webapps", scale: true},
 }
 

@@ -55,6 +55,10 @@ type PlatformOperatorConfig struct {
 	// WebApp configures the kind WebApp.
 	// +optional
 	WebApp WebAppConfig `json:"webApp,omitzero"`
+
+	// LeaderElection configures the kind LeaderElection.
+	// +optional
+	LeaderElection LeaderElectionsConfig `json:"leaderElection,omitzero"`
 }
 
 // section is one part of the configuration file.

@@ -105,6 +105,22 @@ func TestValidateCronTab(t *testing.T) {
 	})
 }
 
+func TestValidateLeaderElection(t *testing.T) {
+	reconciles := func(n int32) func(*PlatformOperatorConfig) {
+		return func(c *PlatformOperatorConfig) { c.LeaderElection.MaxConcurrentReconciles = &n }
+	}
+	retries := func(d *Duration) func(*PlatformOperatorConfig) {
+		return func(c *PlatformOperatorConfig) { c.LeaderElection.RetryMax = d }
+	}
+	checkRules(t, []rule{
+		{"most reconciles", reconciles(100), nil},
+		{"no reconciles", reconciles(0), []string{`leaderElection.maxConcurrentReconciles: Invalid value: 0: must be between 1 and 100`}},
+		{"too many reconciles", reconciles(101), []string{`leaderElection.maxConcurrentReconciles: Invalid value: 101: must be between 1 and 100`}},
+		{"every second", retries(seconds(1)), nil},
+		{"all the time", retries(seconds(0)), []string{`leaderElection.retryMax: Invalid value: "0s": must be more than 0s`}},
+	})
+}
+
 func TestValidateWebApp(t *testing.T) {
 	set := func(do func(*WebAppConfig)) func(*PlatformOperatorConfig) {
 		return func(c *PlatformOperatorConfig) { do(&c.WebApp) }

@@ -1,0 +1,24 @@
+// Copyright 2026 The Acme Platform Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package v1alpha1 is the API group coordination.acme.com: one leader among the pods of an application.
+//
+// +kubebuilder:object:generate=true
+// +groupName=coordination.acme.com
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// GroupVersion is the group and version of the types in this package.
+var GroupVersion = schema.GroupVersion{Group: "coordination.acme.com", Version: "v1alpha1"}
+
+// AddToScheme registers the types of this package.
+func AddToScheme(s *runtime.Scheme) error {
+	s.AddKnownTypes(GroupVersion, &LeaderElection{}, &LeaderElectionList{})
+	metav1.AddToGroupVersion(s, GroupVersion)
+	return nil
+}
