@@ -106,7 +106,7 @@ func mayDoAllToChildren(ctx context.Context, k *kind) {
 		found := 0
 		everything(ctx, func(r served, child *unstructured.Unstructured) {
 			own := child.GetLabels()[names.LabelOwnerUID] == string(o.GetUID())
-			if !own {
+			if !own || madeByKubernetes(child) {
 				return
 			}
 			found++

@@ -1,7 +1,7 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command app is what the pods of the tests run: a server, its clients, and a writer of files.
+// Command app is what the pods of the tests run: servers, their clients, and a writer of files.
 package main
 
 import (
@@ -17,12 +17,14 @@ import (
 
 func main() {
 	if len(os.Args) < 2 {
-		log.Fatal("usage: app serve | get URL | load URL | write FILE")
+		log.Fatal("usage: app serve | lead FILE... | get URL | load URL | write FILE")
 	}
 	var err error
 	switch verb, rest := os.Args[1], os.Args[2:]; {
 	case verb == "serve":
 		err = serve()
+	case verb == "lead":
+		err = lead(rest)
 	case verb == "get" && len(rest) == 1:
 		err = get(rest[0])
 	case verb == "load" && len(rest) == 1:
@@ -45,6 +47,49 @@ func serve() error {
 func listen(answer http.HandlerFunc) error {
 	server := &http.Server{Addr: ":8080", Handler: answer, ReadHeaderTimeout: 5 * time.Second}
 	return server.ListenAndServe()
+}
+
+// sighting is what a file has had since a time.
+type sighting struct {
+	File, Text string
+	At         time.Time
+}
+
+// lead serves the name of its pod, and under /seen all that files have had since it started.
+func lead(files []string) error {
+	name, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	var mu sync.Mutex
+	var seen []sighting
+	look := func(last map[string]string) {
+		for _, file := range files {
+			data, err := os.ReadFile(file)
+			if was, known := last[file]; err != nil || known && was == string(data) {
+				continue
+			}
+			last[file] = string(data)
+			mu.Lock()
+			seen = append(seen, sighting{file, string(data), time.Now()})
+			mu.Unlock()
+		}
+	}
+	go func() {
+		last := map[string]string{}
+		for ; ; time.Sleep(50 * time.Millisecond) {
+			look(last)
+		}
+	}()
+	return listen(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/seen" {
+			fmt.Fprintln(w, name)
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		_ = json.NewEncoder(w).Encode(seen)
+	})
 }
 
 // rate is how many requests a second load sends.
