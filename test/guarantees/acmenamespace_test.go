@@ -4,7 +4,6 @@
 package guarantees
 
 import (
-	"context"
 	"encoding/pem"
 	"fmt"
 	"io"
@@ -19,9 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	"github.com/acme/platform-operator/api/tenancy/v1alpha1"
@@ -128,26 +125,8 @@ func (f *acmeNamespaces) Settled(o engine.Object) bool {
 	}
 	tier, err := tenancy.BuiltIn(n.Spec.DeploymentTier)
 	Expect(err).NotTo(HaveOccurred())
-	return n.Status.Quota.Hard.Pods().Equal(*tier.Quota.Pods()) && len(n.Status.Quota.Used) == len(n.Status.Quota.Hard) && counted(n)
-}
-
-// counted tells whether a quota shows as used what there is: kube-controller-manager counts late what it and the operator make.
-func counted(n *v1alpha1.AcmeNamespace) bool {
-	for key := range n.Status.Quota.Hard {
-		resource, ok := strings.CutPrefix(string(key), "count/")
-		if !ok {
-			continue
-		}
-		gvk, err := Admin.RESTMapper().KindFor(schema.ParseGroupResource(resource).WithVersion(""))
-		Expect(err).NotTo(HaveOccurred())
-		list := &metav1.PartialObjectMetadataList{}
-		list.SetGroupVersionKind(gvk)
-		Expect(Admin.List(context.Background(), list, client.InNamespace(n.Spec.NamespaceName))).To(Succeed())
-		if used := n.Status.Quota.Used[key]; used.Value() != int64(len(list.Items)) {
-			return false
-		}
-	}
-	return true
+	return n.Status.Quota.Hard.Pods().Equal(*tier.Quota.Pods()) &&
+		QuotaCounted(n.Spec.NamespaceName, corev1.ResourceQuotaStatus(*n.Status.Quota))
 }
 
 // Change implements Fixture.

@@ -196,7 +196,10 @@ var _ = Describe("An AcmeNamespace", Ordered, ContinueOnFailure, func() {
 			s.Quota = amounts("cpu", "8000m", "memory", "2048Mi", "requests.storage", "0.5Ti", "services.nodeports", "0")
 			s.Labels = map[string]v1alpha1.LabelValue{"empty": "", "team": "a"}
 		}))
-		Eventually(func() *v1alpha1.QuotaStatus { _ = Reload(n); return n.Status.Quota }).ShouldNot(BeNil())
+		Eventually(func() bool {
+			_ = Reload(n)
+			return n.Status.Quota != nil && QuotaCounted("app-quiet", corev1.ResourceQuotaStatus(*n.Status.Quota))
+		}).Should(BeTrue())
 		op.Wire.Forget()
 		Change(n, func(n *v1alpha1.AcmeNamespace) { n.Annotations = map[string]string{"look": "again"} })
 		Consistently(func() []testenv.Write {
