@@ -4,7 +4,6 @@
 package guarantees
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/acme/platform-operator/api/coordination/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
@@ -79,31 +79,15 @@ func (leaderElections) Surround(unique string) {
 		})
 		p.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: fmt.Sprintf("10.128.0.%d", i+1)}
 		p.Status.PodIPs = []corev1.PodIP{{IP: p.Status.PodIP}}
-		setCandidate(p, corev1.ConditionTrue)
+		SetPodReady(p, true)
 	}
 }
 
-// setCandidate makes a candidate Ready or not.
-func setCandidate(p *corev1.Pod, ready corev1.ConditionStatus) {
-	GinkgoHelper()
-	first := p.Status
-	Eventually(func() error {
-		if err := Reload(p); err != nil {
-			return err
-		}
-		if p.Status.PodIP == "" {
-			p.Status = first
-		}
-		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: ready, LastTransitionTime: metav1.Now()}}
-		return Admin.Status().Update(context.Background(), p)
-	}).Should(Succeed())
-}
-
-// setCandidates is setCandidate for all.
-func setCandidates(unique string, ready corev1.ConditionStatus) {
+// setCandidates makes all candidates Ready or not.
+func setCandidates(unique string, ready bool) {
 	GinkgoHelper()
 	for i := range 2 {
-		setCandidate(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: unique, Name: fmt.Sprintf("ledger-%d", i)}}, ready)
+		SetPodReady(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: unique, Name: fmt.Sprintf("ledger-%d", i)}}, ready)
 	}
 }
 
@@ -134,7 +118,7 @@ func (leaderElections) Happenings() []Happening {
 	return []Happening{{
 		Name: "a leader that is not Ready any more",
 		Do: func(unique string) {
-			setCandidate(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: unique, Name: "ledger-0"}}, corev1.ConditionFalse)
+			SetPodReady(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: unique, Name: "ledger-0"}}, false)
 		},
 		Done: func(unique string) error {
 			e := electionNamed(unique)
@@ -155,7 +139,7 @@ func (leaderElections) Absences() []Absence {
 		Name:    "a leader that was not Ready for too long",
 		Prepare: func(o engine.Object) { election(o).Spec.Handover.NotReadyFor = &metav1.Duration{Duration: time.Second} },
 		Pass: func(o engine.Object) {
-			setCandidate(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: o.GetNamespace(), Name: "ledger-0"}}, corev1.ConditionFalse)
+			SetPodReady(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: o.GetNamespace(), Name: "ledger-0"}}, false)
 		},
 		MadeUp: func(unique string) error {
 			e := electionNamed(unique)
@@ -187,38 +171,16 @@ func (leaderElections) Tamper(child *unstructured.Unstructured) []string {
 
 // Breakages implements Fixture.
 func (leaderElections) Breakages() []Breakage {
-	service := func(unique string) *corev1.Service {
-		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: unique, Name: unique + "-leader"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}}}
-	}
+	service := func(unique string) *corev1.Service { return serviceOfOther(unique, unique+"-leader") }
 	return []Breakage{
-		{
-			Name: "that a Service of its name is somebody else's", Unborn: true,
-			Break: func(unique string) {
-				discardLater(Create(namespaceNamed(unique)))
-				leaderElections{}.Surround(unique)
-				Create(service(unique))
-			},
-			Mend: func(unique string) {
-				Remove(service(unique))
-				Annotate(electionNamed(unique), "others.example.com/poke", "mended")
-			},
-			Reason: engine.ReasonNameTaken, Status: status.FailedStatus,
-		},
+		serviceTaken(service, leaderElections{}.Surround, func(unique string) client.Object { return electionNamed(unique) }),
 		{
 			Name:   "that no candidate is Ready",
-			Break:  func(unique string) { setCandidates(unique, corev1.ConditionFalse) },
-			Mend:   func(unique string) { setCandidates(unique, corev1.ConditionTrue) },
+			Break:  func(unique string) { setCandidates(unique, false) },
+			Mend:   func(unique string) { setCandidates(unique, true) },
 			Reason: "NoCandidate", Status: status.InProgressStatus,
 		},
-		{
-			Name: "that the operator may not do what it has to",
-			Break: func(unique string) {
-				takeAway("create", service(unique))
-				Remove(service(unique))
-			},
-			Mend:   func(string) { giveBackRole() },
-			Reason: "Forbidden", Status: status.InProgressStatus,
-		},
+		serviceForbidden(service),
 	}
 }
 

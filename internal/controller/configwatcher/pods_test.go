@@ -55,8 +55,7 @@ func runningPod(p *corev1.Pod) *corev1.Pod {
 	}).Should(Succeed())
 	Create(p)
 	p.Status.Phase = corev1.PodRunning
-	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
-	Expect(Admin.Status().Update(ctx, p)).To(Succeed())
+	SetPodReady(p, true)
 	return p
 }
 

@@ -252,9 +252,9 @@ func disturb(e *v1alpha1.LeaderElection, candidates []*corev1.Pod, n int) {
 	case 2:
 		_ = Admin.Delete(ctx, leaseOf(e))
 	case 3, 4, 5, 6:
-		setReady(p, false)
+		SetPodReady(p, false)
 	default:
-		setReady(p, true)
+		SetPodReady(p, true)
 	}
 }
 
@@ -291,7 +291,7 @@ var _ = Describe("Two operators at once, behind networks that lose requests", La
 		late.Wait()
 		for i, e := range all {
 			for _, p := range pods[i] {
-				setReady(p, true)
+				SetPodReady(p, true)
 			}
 			Poke(e)
 			Eventually(func(g Gomega) {

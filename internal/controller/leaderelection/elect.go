@@ -290,10 +290,10 @@ func (r *run) mark(ctx context.Context, p pod, m mark) error {
 	case apierrors.IsNotFound(err), isAnother:
 		return errChanged
 	case apierrors.IsInvalid(err), apierrors.IsForbidden(err):
-		err = fmt.Errorf("changing the label of the pod %s: %w", p.name, err)
-		return engine.Explain(err, ReasonLabelRefused, fmt.Sprintf("the API server rejects the change of the label %s and of the annotation %s "+
+		told := fmt.Sprintf("the API server rejects the change of the label %s and of the annotation %s "+
 			"of the pod %s: %v. Let the admission policy or webhook that rejects it admit it; this is retried with growing delays",
-			label.Key, names.LeaderMark(r.Obj.Name), p.name, err))
+			label.Key, names.LeaderMark(r.Obj.Name), p.name, err)
+		return engine.Explain(fmt.Errorf("changing the label of the pod %s: %w", p.name, err), ReasonLabelRefused, told)
 	}
 	return fmt.Errorf("marking the pod %s: %w", p.name, err)
 }

@@ -50,7 +50,7 @@ var _ = Describe("What may go wrong with an election", func() {
 		Eventually(func() int32 { _ = Reload(e); return e.Status.ReadyCandidates }).Should(BeEquivalentTo(120))
 		Eventually(routed(e, "ledger-leader")).Should(Equal([]string{"ledger-000"}))
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: "ledger-000"}}
-		setReady(p, false)
+		SetPodReady(p, false)
 		Eventually(leader(e)).Should(Equal("ledger-001 2"))
 	})
 
@@ -102,7 +102,7 @@ var _ = Describe("What may go wrong with an election", func() {
 		AwaitReady(Create(e))
 		svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: "ledger-members"}}
 		Patch(svc, `{"spec":{"publishNotReadyAddresses":true}}`)
-		setReady(p, false)
+		SetPodReady(p, false)
 		Eventually(leader(e)).Should(Equal("ledger-1 2"))
 	})
 
@@ -201,7 +201,7 @@ var _ = Describe("What may go wrong with an election", func() {
 		pod(e.Namespace, "ledger-1")
 		AwaitReady(Create(e))
 		fault := refused(op, http.MethodDelete, "ledger-0")
-		setReady(p, false)
+		SetPodReady(p, false)
 		Eventually(Ready(e)).Should(Equal("False Forbidden"))
 		Expect(leader(e)()).To(Equal("none"))
 		Expect(labelled(e.Namespace)()).To(BeEmpty())
@@ -255,7 +255,7 @@ var _ = Describe("The end of the old leader", func() {
 		a := pod(e.Namespace, "ledger-0")
 		pod(e.Namespace, "ledger-1")
 		AwaitReady(Create(e))
-		setReady(a, false)
+		SetPodReady(a, false)
 		clock.SetTime(time.Now().Add(time.Second))
 		Poke(e)
 		Eventually(Ready(e)).Should(Equal("False OldStillStopping"))

@@ -71,7 +71,7 @@ func pod(ns, name string, with ...func(*corev1.Pod)) *corev1.Pod {
 	addresses++
 	p.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: fmt.Sprintf("10.128.%d.%d", addresses/250, addresses%250+1)}
 	p.Status.PodIPs = []corev1.PodIP{{IP: p.Status.PodIP}}
-	setReady(p, true)
+	SetPodReady(p, true)
 	return p
 }
 
@@ -84,26 +84,6 @@ func deployment(ns, name string, labels map[string]string) *appsv1.Deployment {
 	d.Spec.Template.Labels = labels
 	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "main", Image: "registry.acme.com/ledger"}}
 	return Create(d)
-}
-
-// setReady makes a pod Ready or not, as its kubelet would.
-func setReady(p *corev1.Pod, ready bool) {
-	GinkgoHelper()
-	c := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Now()}
-	if ready {
-		c.Status = corev1.ConditionTrue
-	}
-	status := p.Status
-	Eventually(func() error {
-		if err := Reload(p); err != nil {
-			return err
-		}
-		if p.Status.PodIP == "" {
-			p.Status = status
-		}
-		p.Status.Conditions = []corev1.PodCondition{c}
-		return Admin.Status().Update(ctx, p)
-	}).Should(Succeed())
 }
 
 // kill removes a pod at once.
