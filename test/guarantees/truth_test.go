@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
@@ -142,4 +143,42 @@ func statuses(op *Operator, o engine.Object) []common.Status {
 // namespaceNamed is a Namespace as anybody may have made it.
 func namespaceNamed(name string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}
+
+// serviceOfOther is a Service that somebody else makes.
+func serviceOfOther(namespace, name string) *corev1.Service {
+	return &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}},
+	}
+}
+
+// serviceTaken is the Breakage of kinds with a Service, in namespaces that surround prepares.
+func serviceTaken(service func(unique string) *corev1.Service, surround func(unique string), owner func(unique string) client.Object) Breakage {
+	return Breakage{
+		Name: "that a Service of its name is somebody else's", Unborn: true,
+		Break: func(unique string) {
+			discardLater(Create(namespaceNamed(unique)))
+			surround(unique)
+			Create(service(unique))
+		},
+		Mend: func(unique string) {
+			Remove(service(unique))
+			Annotate(owner(unique), "others.example.com/poke", "mended")
+		},
+		Reason: engine.ReasonNameTaken, Status: status.FailedStatus,
+	}
+}
+
+// serviceForbidden is the Breakage of kinds that make a Service.
+func serviceForbidden(service func(unique string) *corev1.Service) Breakage {
+	return Breakage{
+		Name: "that the operator may not do what it has to",
+		Break: func(unique string) {
+			takeAway("create", service(unique))
+			Remove(service(unique))
+		},
+		Mend:   func(string) { giveBackRole() },
+		Reason: "Forbidden", Status: status.InProgressStatus,
+	}
 }

@@ -245,25 +245,10 @@ func (webApps) Foreign(other *unstructured.Unstructured) []string {
 
 // Breakages implements Fixture.
 func (webApps) Breakages() []Breakage {
-	service := func(unique string) *corev1.Service {
-		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: unique, Name: unique}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}}}
-	}
+	service := func(unique string) *corev1.Service { return serviceOfOther(unique, unique) }
 	const class = "g12-class"
 	return []Breakage{
-		{
-			Name: "that a Service of its name is somebody else's", Unborn: true,
-			Break: func(unique string) {
-				ns := Create(namespaceNamed(unique))
-				discardLater(ns)
-				webApps{}.Surround(unique)
-				Create(service(unique))
-			},
-			Mend: func(unique string) {
-				Remove(service(unique))
-				Annotate(webAppNamed(unique), "others.example.com/poke", "mended")
-			},
-			Reason: engine.ReasonNameTaken, Status: status.FailedStatus,
-		},
+		serviceTaken(service, webApps{}.Surround, func(unique string) client.Object { return webAppNamed(unique) }),
 		{
 			Name: "that the Secret of its database is gone",
 			Break: func(unique string) {
@@ -280,14 +265,6 @@ func (webApps) Breakages() []Breakage {
 			},
 			Reason: "IngressClassMissing", Status: status.FailedStatus,
 		},
-		{
-			Name: "that the operator may not do what it has to",
-			Break: func(unique string) {
-				takeAway("create", service(unique))
-				Remove(service(unique))
-			},
-			Mend:   func(string) { giveBackRole() },
-			Reason: "Forbidden", Status: status.InProgressStatus,
-		},
+		serviceForbidden(service),
 	}
 }
