@@ -19,20 +19,20 @@ import (
 // requestsOn is how many requests the API server has counted on a resource, its status included, and for the creation
 // of Jobs. Reads of many objects are not in it: they belong to the start of a client, not to a run.
 func (c *cluster) requestsOn(ctx context.Context, resource string) (float64, error) {
-	text, err := c.rest.Get().AbsPath("/metrics").DoRaw(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("reading the API server's metrics: %w", err)
-	}
-	return countRequests(text, resource)
+	return c.counted(ctx, func(text []byte) (float64, error) { return countRequests(text, resource) })
 }
 
 // patchesOf is how many patches of a resource, or of a subresource of it, the API server has counted.
 func (c *cluster) patchesOf(ctx context.Context, resource, subresource string) (float64, error) {
+	return c.counted(ctx, func(text []byte) (float64, error) { return countPatches(text, resource, subresource) })
+}
+
+func (c *cluster) counted(ctx context.Context, count func(text []byte) (float64, error)) (float64, error) {
 	text, err := c.rest.Get().AbsPath("/metrics").DoRaw(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("reading the API server's metrics: %w", err)
 	}
-	return countPatches(text, resource, subresource)
+	return count(text)
 }
 
 func countPatches(text []byte, resource, subresource string) (n float64, err error) {
