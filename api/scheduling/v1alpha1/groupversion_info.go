@@ -1,0 +1,26 @@
+// Copyright 2026 The Acme Platform Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package v1alpha1 is the API group scheduling.acme.com: schedulers beside the default one.
+//
+// It is not served yet: there is neither a CustomResourceDefinition nor a controller.
+//
+// +kubebuilder:object:generate=true
+// +kubebuilder:skip
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// GroupVersion is the group and version of the types in this package.
+var GroupVersion = schema.GroupVersion{Group: "scheduling.acme.com", Version: "v1alpha1"}
+
+// AddToScheme registers the types of this package.
+func AddToScheme(s *runtime.Scheme) error {
+	s.AddKnownTypes(GroupVersion, &SchedulerProfile{}, &SchedulerProfileList{})
+	metav1.AddToGroupVersion(s, GroupVersion)
+	return nil
+}
