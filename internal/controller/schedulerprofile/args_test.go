@@ -1,0 +1,46 @@
+// Copyright 2026 The Acme Platform Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package schedulerprofile
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/acme/platform-operator/internal/testenv"
+)
+
+func binary() string {
+	return filepath.Join(cmp.Or(os.Getenv("KUBEBUILDER_ASSETS"), testenv.RepoFile("bin")), "kube-scheduler")
+}
+
+// flagsIn are the arguments of the container, with a folder of the test's instead of the container's.
+func flagsIn(t *testing.T, in input, folder string) []string {
+	t.Helper()
+	config := filepath.Join(folder, configFile)
+	if err := os.WriteFile(config, []byte(in.config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var flags []string
+	for _, arg := range in.scheduler().Args {
+		flags = append(flags, strings.NewReplacer(configFolder+"/"+configFile, config, "=/tmp", "="+folder).Replace(arg))
+	}
+	return flags
+}
+
+// TestFlags: kube-scheduler has the flags that the container gives it.
+func TestFlags(t *testing.T) {
+	folder := t.TempDir()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	flags := append(flagsIn(t, inputFor(t, named("gpu", everything)), folder), "--master=http://127.0.0.1:1", "--write-config-to="+filepath.Join(folder, "written"))
+	if output, err := exec.CommandContext(ctx, binary(), flags...).CombinedOutput(); err != nil {
+		t.Errorf("kube-scheduler %s: %v\n%s", strings.Join(flags, " "), err, output)
+	}
+}

@@ -1,0 +1,178 @@
+// Copyright 2026 The Acme Platform Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package schedulerprofile
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// state is how far a scheduler is.
+type state string
+
+const (
+	// serves: all pods have the wanted configuration and are ready, and one of them is active.
+	serves state = "Serving"
+	// rolls: pods with the wanted configuration are starting.
+	rolls state = "RollingOut"
+	// configRefused: kube-scheduler does not start with the wanted configuration.
+	configRefused state = "ConfigRefused"
+	// imageRefused: the kubelet does not get the image.
+	imageRefused state = "ImageRefused"
+	// podsRejected: the API server rejects the pods, for instance because of a quota.
+	podsRejected state = "PodsRejected"
+	// notServing: no pod is active, or pods do not become ready.
+	notServing state = "NotServing"
+)
+
+// view is what is known about a scheduler.
+type view struct {
+	now time.Time
+	// wanted is the hash of the wanted configuration; empty for a program. served is the one with which all pods have been ready.
+	wanted, served string
+	// program: it is no kube-scheduler, which may use the Lease or not.
+	program bool
+	// replicas is how many pods there should be.
+	replicas int32
+	pods     []pod
+	// holder is the holder of the Lease, and renewed when it was renewed last.
+	holder  string
+	renewed time.Time
+	// leaseFor is for how long the Lease is held.
+	leaseFor time.Duration
+	// overdue: the pods have not become ready within the progress deadline. rejected is why the API server rejects pods.
+	overdue  bool
+	rejected string
+}
+
+// pod is a pod of the scheduler.
+type pod struct {
+	name, hash string
+	ready      bool
+	// failed is what the program wrote before it ended; waiting is the reason why a container does not start, and message the
+	// kubelet's explanation.
+	failed, waiting, message string
+}
+
+// verdict is how far a scheduler is, with a message for users. serving is the hash with which all pods run, if they do; active is the
+// pod that places pods.
+type verdict struct {
+	state           state
+	message         string
+	serving, active string
+}
+
+// decide derives how far a scheduler is.
+func decide(v view) verdict {
+	out := verdict{active: v.active()}
+	var former, current []pod
+	for _, p := range v.pods {
+		switch {
+		case p.hash == v.wanted:
+			current = append(current, p)
+		case p.ready:
+			former = append(former, p)
+		}
+	}
+	ready := 0
+	for _, p := range current {
+		if p.ready {
+			ready++
+		}
+	}
+	if len(v.pods) != len(current) || ready != len(current) || int32(ready) != v.replicas { //nolint:gosec // They are at most three.
+		out.state, out.message = v.delay(current, former)
+		return out
+	}
+	out.serving, out.state = v.wanted, serves
+	if out.active == "" && !v.program {
+		out.state, out.message = notServing, "no pod is active: none of them holds the Lease; see their logs"
+	}
+	return out
+}
+
+// active is the pod that holds the Lease; empty if none does.
+func (v view) active() string {
+	// kube-scheduler adds a random part to the name of the host.
+	name, _, _ := strings.Cut(v.holder, "_")
+	for _, p := range v.pods {
+		if p.name == name && v.now.Before(v.renewed.Add(v.leaseFor)) {
+			return name
+		}
+	}
+	return ""
+}
+
+// delay is why not all pods are ready with the wanted configuration. What ended is the clearest sign, then what never started.
+func (v view) delay(current, former []pod) (state, string) {
+	meanwhile := "no pod serves the profiles"
+	switch {
+	case len(former) > 0:
+		meanwhile = "the former configuration continues to serve"
+	case slices.ContainsFunc(current, func(p pod) bool { return p.ready }):
+		meanwhile = "other pods serve the profiles"
+	}
+	for _, p := range current {
+		if line := lastLine(p.failed); line != "" && !p.ready {
+			if v.program || v.wanted == v.served {
+				return notServing, fmt.Sprintf("the pod %s has ended and is started again: %s; meanwhile %s", p.name, line, meanwhile)
+			}
+			return configRefused, fmt.Sprintf("kube-scheduler does not start with this configuration: %s; correct spec.profiles; meanwhile %s", line, meanwhile)
+		}
+	}
+	for _, p := range current {
+		if refusals[p.waiting] {
+			return imageRefused, fmt.Sprintf("the image of the pod %s cannot be used (%s): %s; correct it; meanwhile %s", p.name, p.waiting,
+				cmp.Or(p.message, "the kubelet gives no reason"), meanwhile)
+		}
+	}
+	switch {
+	case v.rejected != "":
+		return podsRejected, fmt.Sprintf("pods cannot be created in the operator's namespace: %s; meanwhile %s", v.rejected, meanwhile)
+	case v.overdue:
+		return notServing, fmt.Sprintf("the pods have not become ready in %d seconds; see their events and logs; meanwhile %s", progressDeadline, meanwhile)
+	}
+	return rolls, "pods are starting; meanwhile " + meanwhile
+}
+
+// refusals are the reasons of a kubelet that does not get an image, or finds no program in it.
+var refusals = map[string]bool{
+	"ErrImagePull": true, "ImagePullBackOff": true, "InvalidImageName": true, "ErrImageNeverPull": true, "ImageInspectError": true,
+	"CreateContainerError": true, "RunContainerError": true,
+}
+
+// failure is the last line of kube-scheduler's log.
+var failure = regexp.MustCompile(`"command failed" err=("(?:[^"\\]|\\.)*")`)
+
+// maxLine is how much of a line a condition shows.
+const maxLine = 512
+
+// lastLine is the last line of what a program wrote; of kube-scheduler, the error that it has.
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	line := strings.TrimSpace(lines[len(lines)-1])
+	if found := failure.FindStringSubmatch(line); found != nil {
+		if message, err := strconv.Unquote(found[1]); err == nil {
+			line = message
+		}
+	}
+	line = strings.TrimSpace(strings.Map(printable, line))
+	if len(line) > maxLine {
+		line = strings.ToValidUTF8(line[:maxLine], "") + "…"
+	}
+	return line
+}
+
+// printable replaces what would change how a terminal shows the rest.
+func printable(r rune) rune {
+	if r == '\t' || !strconv.IsPrint(r) {
+		return ' '
+	}
+	return r
+}

@@ -1,0 +1,129 @@
+// Copyright 2026 The Acme Platform Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package schedulerprofile
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+// refusal is the end of kube-scheduler's log when it does not start.
+const refusal = "I1122 12:00:00.0 1 serving.go:411] \"Generated self-signed cert\"\n" +
+	`E1122 12:00:00.1 1 run.go:72] "command failed" err="strict decoding error: unknown field \"profiles[0].plugins.scores\""` + "\n"
+
+func of(hash string, ready bool, names ...string) (all []pod) {
+	for _, n := range names {
+		all = append(all, pod{name: n, hash: hash, ready: ready})
+	}
+	return all
+}
+
+func TestDecide(t *testing.T) {
+	const former, alone, others = "meanwhile the former configuration continues to serve", "meanwhile no pod serves the profiles", "meanwhile other pods serve the profiles"
+	failing := func(text string) []pod { return []pod{{name: "c", hash: "new", failed: text}} }
+	pulling := []pod{{name: "c", hash: "new", waiting: "ImagePullBackOff", message: `Back-off pulling image "x"`}}
+	held := func(v view) view {
+		v.holder, v.renewed, v.leaseFor = "a_5b7e", noon.Add(-14*time.Second), 15*time.Second
+		return v
+	}
+	for name, c := range map[string]struct {
+		view
+		want verdict
+	}{
+		"all is well": {held(view{wanted: "new", pods: of("new", true, "a", "b")}), verdict{serves, "", "new", "a"}},
+		"nobody holds the Lease": {
+			view{wanted: "new", pods: of("new", true, "a", "b")},
+			verdict{notServing, "no pod is active: none of them holds the Lease; see their logs", "new", ""},
+		},
+		"somebody else does": {
+			view{wanted: "new", pods: of("new", true, "a", "b"), holder: "x_1", renewed: noon, leaseFor: time.Minute},
+			verdict{notServing, "no pod is active: none of them holds the Lease; see their logs", "new", ""},
+		},
+		"the Lease has expired": {
+			view{wanted: "new", pods: of("new", true, "a", "b"), holder: "a_1", renewed: noon.Add(-15 * time.Second), leaseFor: 15 * time.Second},
+			verdict{notServing, "no pod is active: none of them holds the Lease; see their logs", "new", ""},
+		},
+		"a program need not use the Lease": {view{program: true, pods: of("", true, "a", "b")}, verdict{serves, "", "", ""}},
+		"no pods":                          {view{wanted: "new"}, verdict{rolls, "pods are starting; " + alone, "", ""}},
+		"too few pods":                     {held(view{wanted: "new", pods: of("new", true, "a")}), verdict{rolls, "pods are starting; " + others, "", "a"}},
+		"too many pods":                    {held(view{wanted: "new", pods: of("new", true, "a", "b", "c")}), verdict{rolls, "pods are starting; " + others, "", "a"}},
+		"one is not ready":                 {held(view{wanted: "new", pods: append(of("new", true, "a"), of("new", false, "b")...)}), verdict{rolls, "pods are starting; " + others, "", "a"}},
+		"an old one is left":               {held(view{wanted: "new", pods: append(of("new", true, "b", "c"), of("old", true, "a")...)}), verdict{rolls, "pods are starting; " + former, "", "a"}},
+		"it does not start": {
+			held(view{wanted: "new", served: "old", pods: append(failing(refusal), of("old", true, "a", "b")...)}),
+			verdict{configRefused, `kube-scheduler does not start with this configuration: strict decoding error: unknown field "profiles[0].plugins.scores"; correct spec.profiles; ` + former, "", "a"},
+		},
+		"the first one does not start": {
+			view{wanted: "new", pods: failing(refusal)},
+			verdict{configRefused, `kube-scheduler does not start with this configuration: strict decoding error: unknown field "profiles[0].plugins.scores"; correct spec.profiles; ` + alone, "", ""},
+		},
+		"one that served has ended": {
+			held(view{wanted: "new", served: "new", pods: append(failing("E1 server.go:300] \"Leaderelection lost\""), of("new", true, "a")...)}),
+			verdict{notServing, `the pod c has ended and is started again: E1 server.go:300] "Leaderelection lost"; ` + others, "", "a"},
+		},
+		"it has ended, and is ready again": {
+			held(view{wanted: "new", served: "new", pods: append([]pod{{name: "c", hash: "new", ready: true, failed: "lost"}}, of("new", true, "a")...)}),
+			verdict{serves, "", "new", "a"},
+		},
+		"a program ends": {
+			view{program: true, pods: []pod{{name: "c", failed: "panic\ngoroutine 1"}}},
+			verdict{notServing, "the pod c has ended and is started again: goroutine 1; " + alone, "", ""},
+		},
+		"no image": {
+			held(view{wanted: "new", served: "old", pods: append(pulling, of("old", true, "a")...)}),
+			verdict{imageRefused, `the image of the pod c cannot be used (ImagePullBackOff): Back-off pulling image "x"; correct it; ` + former, "", "a"},
+		},
+		"an end says more than an image": {
+			view{wanted: "new", pods: append(pulling, failing("error: x")...)},
+			verdict{configRefused, "kube-scheduler does not start with this configuration: error: x; correct spec.profiles; " + alone, "", ""},
+		},
+		"a container is being created": {
+			view{wanted: "new", pods: []pod{{name: "c", hash: "new", waiting: "ContainerCreating"}}}, verdict{rolls, "pods are starting; " + alone, "", ""},
+		},
+		"an image of the old ones": {
+			view{wanted: "new", pods: []pod{{name: "c", hash: "old", waiting: "ErrImagePull"}}}, verdict{rolls, "pods are starting; " + alone, "", ""},
+		},
+		"a quota": {
+			view{wanted: "new", rejected: "exceeded quota", overdue: true, pods: of("old", true, "a")},
+			verdict{podsRejected, "pods cannot be created in the operator's namespace: exceeded quota; " + former, "", ""},
+		},
+		"too slow": {
+			view{wanted: "new", overdue: true, pods: of("new", false, "a")},
+			verdict{notServing, "the pods have not become ready in 120 seconds; see their events and logs; " + alone, "", ""},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.now, c.replicas = noon, 2
+			if diff := cmp.Diff(c.want, decide(c.view), cmp.AllowUnexported(verdict{})); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLastLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                    "",
+		"\n \n":                               "",
+		"a\nb\n\n":                            "b",
+		"a\r\nb\r\n":                          "b",
+		refusal:                               `strict decoding error: unknown field "profiles[0].plugins.scores"`,
+		`"command failed" err="x`:             `"command failed" err="x`,
+		`"command failed" err="a\x1b[31m\nb"`: "a [31m b",
+		"\x1b[31mred\u202e":                   "[31mred",
+		"a\xffb":                              "a\ufffdb", "a\x00b": "a b",
+		strings.Repeat("é", maxLine):       strings.Repeat("é", maxLine/2) + "…",
+		"x" + strings.Repeat("é", maxLine): "x" + strings.Repeat("é", (maxLine-1)/2) + "…",
+	} {
+		if got := lastLine(text); got != want || !utf8.ValidString(got) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
