@@ -149,7 +149,7 @@ user-namespaces:
 		{ echo "make test needs root or user namespaces: CONTRIBUTING.md says how to allow them" >&2; exit 1; }
 
 .PHONY: test-tools
-test-tools: user-namespaces $(BUNDLE_TOOLS)
+test-tools: user-namespaces $(BUNDLE_TOOLS) bin/controller-gen
 	hack/packages.sh slapd postgres mariadbd
 	go run ./hack/cluster build --only envtest,simulated
 

@@ -27,7 +27,11 @@ func TestMain(m *testing.M) {
 
 // run generates the CustomResourceDefinition, which is not among the others while the group is not served, as make manifests does.
 func run(m *testing.M) (code int, err error) {
-	folder, err := os.MkdirTemp("testdata", "")
+	dist := testenv.RepoFile("dist") // of the module, as controller-gen wants it
+	if err := os.MkdirAll(dist, 0o700); err != nil {
+		return 0, err
+	}
+	folder, err := os.MkdirTemp(dist, "scheduling-")
 	if err != nil {
 		return 0, err
 	}
@@ -49,7 +53,7 @@ func run(m *testing.M) (code int, err error) {
 		}
 	}
 	for _, command := range [][]string{
-		{testenv.RepoFile("bin", "controller-gen"), "crd", "paths=./" + folder, "output:crd:artifacts:config=" + crds},
+		{testenv.RepoFile("bin", "controller-gen"), "crd", "paths=" + folder, "output:crd:artifacts:config=" + crds},
 		{"go", "run", "github.com/acme/platform-operator/hack/crds", "--folder=" + crds, "--config=" + config},
 	} {
 		if output, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {

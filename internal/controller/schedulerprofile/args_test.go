@@ -39,7 +39,8 @@ func TestFlags(t *testing.T) {
 	folder := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	flags := append(flagsIn(t, inputFor(t, named("gpu", everything)), folder), "--master=http://127.0.0.1:1", "--write-config-to="+filepath.Join(folder, "written"))
+	flags := append(flagsIn(t, inputFor(t, named("gpu", everything)), folder), "--master=http://127.0.0.1:1", "--secure-port=0",
+		"--write-config-to="+filepath.Join(folder, "written"))
 	if output, err := exec.CommandContext(ctx, binary(), flags...).CombinedOutput(); err != nil {
 		t.Errorf("kube-scheduler %s: %v\n%s", strings.Join(flags, " "), err, output)
 	}
