@@ -12,11 +12,13 @@ COPY cmd/ cmd/
 COPY config/policy/ config/policy/
 COPY internal/ internal/
 RUN CGO_ENABLED=0 GOOS=${TARGETOS} GOARCH=${TARGETARCH} \
-    go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=v${VERSION}" -o /manager ./cmd
+    go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=v${VERSION}" -o /manager ./cmd && \
+    CGO_ENABLED=0 GOOS=${TARGETOS} GOARCH=${TARGETARCH} \
+    go build -trimpath -buildvcs=false -ldflags "-s -w" -o /database-agent ./cmd/database-agent
 COPY hack/image/ hack/image/
 RUN cd hack/image && go run . --binary /manager --version "v${VERSION}" --sbom /sbom
 
-# Nothing but the program and the list of what it is made of: no shell, no package that could age. Time
+# Nothing but the programs and the list of what they are made of: no shell, no package that could age. Time
 # zones and the public certificate authorities are in the binary.
 FROM scratch
 ARG VERSION=0.0.0
@@ -26,6 +28,7 @@ LABEL org.opencontainers.image.title="platform-operator" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="v${VERSION}"
 COPY --from=builder /manager /manager
+COPY --from=builder /database-agent /database-agent
 COPY --from=builder /sbom-linux-*.spdx.json /sbom/platform-operator.spdx.json
 USER 65532:65532
 ENTRYPOINT ["/manager"]

@@ -149,7 +149,7 @@ user-namespaces:
 		{ echo "make test needs root or user namespaces: CONTRIBUTING.md says how to allow them" >&2; exit 1; }
 
 .PHONY: test-tools
-test-tools: user-namespaces $(BUNDLE_TOOLS) bin/controller-gen
+test-tools: user-namespaces $(BUNDLE_TOOLS) bin/controller-gen bin/versitygw
 	hack/packages.sh slapd postgres mariadbd
 	go run ./hack/cluster build --only envtest,simulated
 
@@ -159,6 +159,11 @@ test-real-node: ## Run the tests of hack/cluster with those of its real node; ne
 	@[ "$$(id -u)" -eq 0 ] || { echo "make test-real-node runs containers on this machine, which needs root" >&2; exit 1; }
 	go run ./hack/cluster build --only simulated,real
 	PLATFORM_REAL_NODE=1 go test -count=1 -timeout 10m -v $(TEST_FLAGS) ./hack/cluster ./hack/cluster/machine
+
+.PHONY: test-agent-kills
+test-agent-kills: bin/versitygw ## Kill each verb of the database agent at 30 random moments, and look for what is lost
+	hack/packages.sh postgres mariadbd
+	AGENT_KILLS=30 go test -count=1 -timeout 60m -v -run Kills $(TEST_FLAGS) ./internal/database/agent
 
 # Every mutation takes a compilation, and some a control plane: all of them about half an hour, the quick ones two minutes.
 .PHONY: mutate
@@ -229,11 +234,18 @@ undeploy: $(KUBECTL) $(KUSTOMIZE) ## Remove what deploy created; fails while obj
 build: ## Build the operator into bin/manager, statically linked
 	$(BUILD) -ldflags '$(LDFLAGS)' -o bin/manager ./cmd
 
+AGENT := $(BUILD) -ldflags '-s -w' -o
+
+.PHONY: build-agent
+build-agent: ## Build the database agent into bin/database-agent, statically linked
+	$(AGENT) bin/database-agent ./cmd/database-agent
+
 # The same sources and the same Go give the same digest, on any machine and without a container engine.
 .PHONY: image
 image: ## Build the image for all ARCHS into dist/image (OCI layout), for ARCH into dist/image.tar, with SPDX lists beside them
 	@for arch in $(ARCHS); do echo "building for linux/$$arch"; \
-		GOOS=linux GOARCH=$$arch $(BUILD) -ldflags '$(LDFLAGS)' -o dist/linux-$$arch/manager ./cmd; done
+		GOOS=linux GOARCH=$$arch $(BUILD) -ldflags '$(LDFLAGS)' -o dist/linux-$$arch/manager ./cmd && \
+		GOOS=linux GOARCH=$$arch $(AGENT) dist/linux-$$arch/database-agent ./cmd/database-agent || exit; done
 	cd hack/image && go run . $(foreach arch,$(ARCHS),--binary $(CURDIR)/dist/linux-$(arch)/manager) --tag $(IMG) \
 		--version v$(VERSION) --layout $(CURDIR)/dist/image --archive $(CURDIR)/dist/image.tar --sbom $(CURDIR)/dist/image
 
@@ -313,7 +325,7 @@ release: ## Make the release VERSION: changelog, bundle, catalog, images; see do
 
 .PHONY: clean
 clean: ## Remove everything that was built, except the tools in bin/
-	rm -rf dist bin/manager
+	rm -rf dist bin/manager bin/database-agent
 
 # Tools. A tool is built again when the module that pins it changes.
 
@@ -347,7 +359,11 @@ bin/opm: PACKAGE := github.com/operator-framework/operator-registry/cmd/opm
 bin/opm: TOOL_FLAGS := -tags $(WITHOUT_C)
 bin/opm: tools/opm/go.mod tools/opm/go.sum
 
-$(CODEGEN) bin/golangci-lint bin/operator-sdk bin/scorecard-test bin/opm:
+bin/versitygw: PACKAGE := github.com/versity/versitygw/cmd/versitygw
+bin/versitygw: TOOL_FLAGS := -trimpath -ldflags '-s -w'
+bin/versitygw: tools/s3/go.mod tools/s3/go.sum
+
+$(CODEGEN) bin/golangci-lint bin/operator-sdk bin/scorecard-test bin/opm bin/versitygw:
 	@echo "building $@ (takes up to a few minutes the first time) ..."
 	cd $(<D) && GOWORK=off go build -buildvcs=false $(TOOL_FLAGS) -o $(CURDIR)/$@ $(PACKAGE)
 	@touch $@

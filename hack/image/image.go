@@ -25,6 +25,8 @@ import (
 
 const (
 	program = "/manager"
+	// agent is what pods of databases copy out of the image. It lies beside the operator's binary when the image is made.
+	agent = "/database-agent"
 	// user is the number that distroless images call nonroot. Kubernetes can tell that a number is not
 	// root, which it cannot of a name.
 	user = "65532:65532"
@@ -76,13 +78,39 @@ func labels(version string) map[string]string {
 	}
 }
 
-// layersOf are the program and, so that a scanner finds it, the list of what it is made of.
+// agentOf is the agent that belongs to a binary.
+func agentOf(binary string) string { return filepath.Join(filepath.Dir(binary), filepath.Base(agent)) }
+
+// checkAgent makes sure that the agent runs where the operator does.
+func checkAgent(binary string) error {
+	own, err := platformOf(binary)
+	if err != nil {
+		return err
+	}
+	its, err := platformOf(agentOf(binary))
+	if err != nil {
+		return fmt.Errorf("looking at %s: %w", agentOf(binary), err)
+	}
+	if own.String() != its.String() {
+		return fmt.Errorf("%s is for %s, the operator for %s", agentOf(binary), its, own)
+	}
+	return nil
+}
+
+// layersOf are the programs and, so that a scanner finds it, the list of what they are made of.
 func layersOf(binary, version string) ([]mutate.Addendum, error) {
+	if err := checkAgent(binary); err != nil {
+		return nil, err
+	}
 	content, err := os.ReadFile(binary)
 	if err != nil {
 		return nil, err
 	}
-	list, err := bill(binary, version)
+	agentContent, err := os.ReadFile(agentOf(binary))
+	if err != nil {
+		return nil, err
+	}
+	list, err := bill(version, binary, agentOf(binary))
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +119,7 @@ func layersOf(binary, version string) ([]mutate.Addendum, error) {
 		path    string
 		mode    int64
 		content []byte
-	}{{program, 0o755, content}, {billPath, 0o644, list}} {
+	}{{program, 0o755, content}, {agent, 0o755, agentContent}, {billPath, 0o644, list}} {
 		layer, err := layerOf(file.path, file.mode, file.content)
 		if err != nil {
 			return nil, err
@@ -194,7 +222,7 @@ func writeBills(prefix string, binaries []string, version string) error {
 		if err != nil {
 			return err
 		}
-		list, err := bill(binary, version)
+		list, err := bill(version, binary, agentOf(binary))
 		if err != nil {
 			return err
 		}

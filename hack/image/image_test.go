@@ -45,6 +45,9 @@ func compile(t *testing.T, goos, goarch string, flags ...string) string {
 	if output, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("compiling: %v\n%s", err, output)
 	}
+	if err := os.WriteFile(agentOf(binary), mustRead(t, binary), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	return binary
 }
 
@@ -130,10 +133,10 @@ func files(t *testing.T, image v1.Image) map[string]*tar.Header {
 	return found
 }
 
-func TestTheBinaryAndWhatItIsMadeOfIsAllThatIsInside(t *testing.T) {
+func TestTheBinariesAndWhatTheyAreMadeOfIsAllThatIsInside(t *testing.T) {
 	binary := compile(t, "linux", runtime.GOARCH)
 	held := files(t, mustBuild(t, binary))
-	for name, mode := range map[string]int64{"manager": 0o755, "sbom/platform-operator.spdx.json": 0o644} {
+	for name, mode := range map[string]int64{"manager": 0o755, "database-agent": 0o755, "sbom/platform-operator.spdx.json": 0o644} {
 		if header := held[name]; header == nil || header.Mode != mode || header.Uid != 0 {
 			t.Errorf("%s is %+v, want mode %o of root", name, header, mode)
 		}
@@ -149,7 +152,7 @@ func TestTheListNamesWhatTheBinaryIsMadeOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := bill(self, "v1.2.3")
+	text, err := bill("v1.2.3", self)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +182,7 @@ func TestTheListNamesWhatTheBinaryIsMadeOf(t *testing.T) {
 	if "go"+versions["stdlib"] != info.GoVersion {
 		t.Errorf("the standard library is listed as %q, want %s", versions["stdlib"], info.GoVersion)
 	}
-	if again, err := bill(self, "v1.2.3"); err != nil || !bytes.Equal(text, again) {
+	if again, err := bill("v1.2.3", self); err != nil || !bytes.Equal(text, again) {
 		t.Errorf("the same binary gave another list (%v)", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -28,23 +29,14 @@ const (
 	license = "Apache-2.0"
 )
 
-// bill lists what a binary is made of, in the form of SPDX 2.3: the Go modules and the standard library that its build
-// record names. Modules that are only needed to build or test are not in it.
-func bill(binary, version string) ([]byte, error) {
-	info, err := buildinfo.ReadFile(binary)
+// bill lists what the operator's binary, and others beside it in the image, are made of, in the form of SPDX 2.3: the Go modules and the
+// standard library that their build records name. Modules that are only needed to build or test are not in it.
+func bill(version, binary string, others ...string) ([]byte, error) {
+	info, operator, err := packageOf(binary, version)
 	if err != nil {
-		return nil, fmt.Errorf("listing what %s is made of: %w", binary, err)
+		return nil, err
 	}
-	content, err := os.ReadFile(binary)
-	if err != nil {
-		return nil, fmt.Errorf("listing what %s is made of: %w", binary, err)
-	}
-	sum := sha256.Sum256(content)
-	digest := hex.EncodeToString(sum[:])
-
-	operator := newPackage(info.Main.Path, version, license)
-	operator.PackageSourceInfo = "built from the module " + info.Main.Path
-	operator.PackageChecksums = []common.Checksum{{Algorithm: common.SHA256, Value: digest}}
+	digest := operator.PackageChecksums[0].Value
 	document := &v2_3.Document{
 		SPDXVersion: v2_3.Version, DataLicense: v2_3.DataLicense, SPDXIdentifier: "DOCUMENT",
 		DocumentName: "platform-operator " + version, DocumentNamespace: "urn:sha256:" + digest,
@@ -55,16 +47,55 @@ func bill(binary, version string) ([]byte, error) {
 		Packages:      []*v2_3.Package{operator},
 		Relationships: []*v2_3.Relationship{relation("DOCUMENT", common.TypeRelationshipDescribe, operator.PackageSPDXIdentifier)},
 	}
-	for _, part := range parts(info) {
-		document.Packages = append(document.Packages, part)
-		document.Relationships = append(document.Relationships,
-			relation(operator.PackageSPDXIdentifier, common.TypeRelationshipDependsOn, part.PackageSPDXIdentifier))
+	listed := map[string]bool{}
+	addParts(document, listed, operator, parts(info))
+	for _, other := range others {
+		info, p, err := packageOf(other, version)
+		if err != nil {
+			return nil, err
+		}
+		document.Packages = append(document.Packages, p)
+		document.Relationships = append(document.Relationships, relation("DOCUMENT", common.TypeRelationshipDescribe, p.PackageSPDXIdentifier))
+		addParts(document, listed, p, parts(info))
 	}
 	var text bytes.Buffer
 	if err := spdxjson.Write(document, &text, spdxjson.Indent(" ")); err != nil {
 		return nil, fmt.Errorf("listing what %s is made of: %w", binary, err)
 	}
 	return text.Bytes(), nil
+}
+
+// packageOf describes a binary; one that is not the module's main program is named by its path.
+func packageOf(binary, version string) (*debug.BuildInfo, *v2_3.Package, error) {
+	info, err := buildinfo.ReadFile(binary)
+	if err != nil {
+		return nil, nil, fmt.Errorf("listing what %s is made of: %w", binary, err)
+	}
+	content, err := os.ReadFile(binary)
+	if err != nil {
+		return nil, nil, fmt.Errorf("listing what %s is made of: %w", binary, err)
+	}
+	sum := sha256.Sum256(content)
+	name := info.Main.Path
+	if filepath.Base(binary) == filepath.Base(agent) {
+		name += "/cmd" + agent
+	}
+	p := newPackage(name, version, license)
+	p.PackageSourceInfo = "built from the module " + info.Main.Path
+	p.PackageChecksums = []common.Checksum{{Algorithm: common.SHA256, Value: hex.EncodeToString(sum[:])}}
+	return info, p, nil
+}
+
+// addParts adds what a binary depends on; what two have is listed once.
+func addParts(document *v2_3.Document, listed map[string]bool, of *v2_3.Package, list []*v2_3.Package) {
+	for _, part := range list {
+		if name := part.PackageName + "@" + part.PackageVersion; !listed[name] {
+			listed[name] = true
+			document.Packages = append(document.Packages, part)
+		}
+		document.Relationships = append(document.Relationships,
+			relation(of.PackageSPDXIdentifier, common.TypeRelationshipDependsOn, part.PackageSPDXIdentifier))
+	}
 }
 
 // parts are the standard library and the modules in a binary, in the order of their names.
