@@ -24,6 +24,8 @@ const (
 	checking = "checking " // whether the database is empty; nothing was done yet
 	begun    = "begun "
 	done     = "done "
+
+	copied = "copy" // WHAT of a copy; that of a restore is the path of the backup
 )
 
 // admin is the agent's own account in a server.

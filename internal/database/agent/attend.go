@@ -180,7 +180,7 @@ func (r *runner) refresh(ctx context.Context, wanted []account, state string) er
 	defer r.mu.Unlock()
 	s := &r.status
 	s.Accounts, s.Door, s.ServerVersion, s.Setups = accounts, state, version, setups
-	if restored, found := strings.CutPrefix(filling, done); found {
+	if restored, found := strings.CutPrefix(filling, done); found && restored != copied {
 		s.Restored = restored
 	}
 	if !s.Ready {

@@ -45,7 +45,7 @@ func Migrate(ctx context.Context, o Options) (*result.Migrate, error) {
 		return report, err
 	}
 	begin := o.Now()
-	_, err = target.fill(ctx, o, "copy", func() error {
+	_, err = target.fill(ctx, o, copied, func() error {
 		err := source.copyTo(ctx, target)
 		report.CopySeconds = o.Now().Sub(begin).Seconds()
 		return err

@@ -59,8 +59,14 @@ func Run(ctx context.Context, o Options, childEnded <-chan struct{}) (err error)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil // SIGTERM ends it in order
 	}
+	if s := r.storage(); err != nil && s.Total > 0 && s.Free < noRoom {
+		return result.Errorf(result.StorageFull, "the volume is full (%d of %d bytes are free): make it larger: %w", s.Free, s.Total, err)
+	}
 	return err
 }
+
+// noRoom is less than a server needs to start: PostgreSQL writes its log in segments of 16 MiB.
+const noRoom = 20 << 20
 
 func (r *runner) run(ctx context.Context) (err error) {
 	if r.hold, err = takeHold(ctx, filepath.Join(r.DataDir, "agent"), r.report); err != nil {
@@ -266,8 +272,8 @@ func (r *runner) startWith(ctx context.Context, parameters map[string]string) (*
 		return nil, errors.Join(err, r.stop(p))
 	}
 	r.inForce = parameters
-	if err := r.keepParameters(parameters); err != nil {
-		return nil, errors.Join(err, r.stop(p))
+	if err := r.keepParameters(parameters); err != nil { // a server on a full volume is better than none
+		r.Log.Error("Keeping the parameters", "error", err.Error())
 	}
 	return p, nil
 }

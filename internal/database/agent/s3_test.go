@@ -123,16 +123,40 @@ func TestDestinationsThatFail(t *testing.T) {
 	p.wantReason(p.job("backup", append(p.dest(), "--destination-dir=/dev/shm/not-mounted")...), result.DestinationUnreachable)
 	p.wantReason(p.job("backup", append(p.dest(), "--path=../../etc/20261123T011500Z-x")...), result.InvalidInput)
 	p.wantReason(p.job("backup", append(p.dest(), "--port=1", "--timeout=5s")...), result.DeadlineExceeded)
+	p.mountSmall("scratch", "16k")
+	p.wantReason(p.job("backup", append(p.dest(), "--destination-dir="+p.path("scratch"))...), result.DestinationFull, "full")
+}
+
+// mountSmall mounts a small volume over a folder of the pod, which needs root.
+func (p *pod) mountSmall(name, size string) {
+	p.t.Helper()
 	if os.Getuid() != 0 {
-		return
+		p.t.Skip("mounting a small volume needs root")
 	}
-	small := p.path("small")
-	if err := os.Mkdir(small, 0o777); err != nil {
-		t.Fatal(err)
+	if err := syscall.Mount("small", p.path(name), "tmpfs", 0, "mode=0777,size="+size); err != nil {
+		p.t.Skipf("mounting a small volume: %v", err)
 	}
-	if err := syscall.Mount("small", small, "tmpfs", 0, "size=16k,mode=0777"); err != nil {
-		t.Skipf("mounting a small volume: %v", err)
-	}
-	t.Cleanup(func() { _ = syscall.Unmount(small, 0) })
-	p.wantReason(p.job("backup", append(p.dest(), "--destination-dir="+small)...), result.DestinationFull, "full")
+	p.t.Cleanup(func() { _ = syscall.Unmount(p.path(name), syscall.MNT_DETACH) })
+}
+
+func TestAFullVolumeIsNamed(t *testing.T) {
+	t.Parallel()
+	forEngines(t, func(t *testing.T, kind string) {
+		p := newPod(t, kind)
+		p.mountSmall("data", "8m")
+		p.launch()
+		<-p.exited
+		text, err := os.ReadFile(p.path("run/result"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := result.Decode(string(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.wantReason(r, result.StorageFull, "make it larger")
+		if _, err := os.Stat(p.path("data/data")); err == nil {
+			t.Error("there is a half-made database")
+		}
+	})
 }

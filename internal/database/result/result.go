@@ -73,6 +73,8 @@ const (
 	NotEmpty               = "NotEmpty"
 	Occupied               = "Occupied"
 	Mismatch               = "Mismatch"
+	// StorageFull is why a server ends, or does not start, on a volume without room.
+	StorageFull = "StorageFull"
 )
 
 // Exit codes of the agent.
