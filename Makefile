@@ -163,7 +163,7 @@ test-real-node: ## Run the tests of hack/cluster with those of its real node; ne
 .PHONY: test-agent-kills
 test-agent-kills: bin/versitygw ## Kill each verb of the database agent at 30 random moments, and look for what is lost
 	hack/packages.sh postgres mariadbd
-	AGENT_KILLS=30 go test -count=1 -timeout 60m -v -run Kills $(TEST_FLAGS) ./internal/database/agent
+	AGENT_KILLS=30 go test -count=1 -timeout 60m -v -run 'Kills|Migrate|S3' $(TEST_FLAGS) ./internal/database/agent
 
 # Every mutation takes a compilation, and some a control plane: all of them about half an hour, the quick ones two minutes.
 .PHONY: mutate

@@ -164,16 +164,10 @@ func (r *runner) refresh(ctx context.Context, wanted []account, state string) er
 	if err != nil {
 		return fmt.Errorf("applying the accounts: %w", err)
 	}
-	version, err := r.engine.Version(ctx, r.admin.db)
-	if err != nil {
-		return err
-	}
-	filling, err := r.admin.record(ctx, fillKey)
-	if err != nil {
-		return err
-	}
-	setups, err := r.admin.setups(ctx)
-	if err != nil {
+	version, errVersion := r.engine.Version(ctx, r.admin.db)
+	filling, errFilling := r.admin.record(ctx, fillKey)
+	setups, errSetups := r.admin.setups(ctx)
+	if err := errors.Join(errVersion, errFilling, errSetups); err != nil {
 		return err
 	}
 	r.mu.Lock()

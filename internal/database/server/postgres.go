@@ -44,8 +44,14 @@ func (postgres) PidFile(dir string) string { return filepath.Join(dir, "postmast
 func (postgres) Signals() (safely, atOnce syscall.Signal) { return syscall.SIGINT, syscall.SIGQUIT }
 
 // hba lets the agent in by its socket, whose folder only the pod has, and everybody else with a password.
-const hba = "local all acme_agent trust\nlocal all all scram-sha-256\n" + //nolint:dupword // databases and users
-	"host all all 0.0.0.0/0 scram-sha-256\nhost all all ::/0 scram-sha-256\n"
+var hba = strings.Join([]string{
+	"local all " + result.Admin + " trust", everybody("local", ""), everybody("host", "0.0.0.0/0"), everybody("host", "::/0"), "",
+}, "\n")
+
+// everybody is a line for all databases and all users.
+func everybody(kind, from string) string {
+	return strings.Join([]string{kind, "all", "all", from, "scram-sha-256"}, " ")
+}
 
 // reservedPostgres are the parameters that are the agent's.
 var reservedPostgres = []string{
