@@ -71,22 +71,14 @@ type verdict struct {
 // decide derives how far a scheduler is.
 func decide(v view) verdict {
 	out := verdict{active: v.active()}
-	var former, current []pod
-	for _, p := range v.pods {
-		switch {
-		case p.hash == v.wanted:
-			current = append(current, p)
-		case p.ready:
-			former = append(former, p)
-		}
-	}
+	current, former := v.split()
 	ready := 0
 	for _, p := range current {
 		if p.ready {
 			ready++
 		}
 	}
-	if len(v.pods) != len(current) || ready != len(current) || int32(ready) != v.replicas { //nolint:gosec // They are at most three.
+	if len(v.pods) != ready || len(current) != ready || int32(ready) != v.replicas {
 		out.state, out.message = v.delay(current, former)
 		return out
 	}
@@ -95,6 +87,19 @@ func decide(v view) verdict {
 		out.state, out.message = notServing, "no pod is active: none of them holds the Lease; see their logs"
 	}
 	return out
+}
+
+// split returns the pods with the wanted configuration, and those of a former one that serve.
+func (v view) split() (current, former []pod) {
+	for _, p := range v.pods {
+		switch {
+		case p.hash == v.wanted:
+			current = append(current, p)
+		case p.ready:
+			former = append(former, p)
+		}
+	}
+	return current, former
 }
 
 // active is the pod that holds the Lease; empty if none does.
@@ -111,34 +116,44 @@ func (v view) active() string {
 
 // delay is why not all pods are ready with the wanted configuration. What ended is the clearest sign, then what never started.
 func (v view) delay(current, former []pod) (state, string) {
-	meanwhile := "no pod serves the profiles"
-	switch {
-	case len(former) > 0:
-		meanwhile = "the former configuration continues to serve"
-	case slices.ContainsFunc(current, func(p pod) bool { return p.ready }):
-		meanwhile = "other pods serve the profiles"
-	}
+	serving := meanwhile(current, former)
 	for _, p := range current {
 		if line := lastLine(p.failed); line != "" && !p.ready {
-			if v.program || v.wanted == v.served {
-				return notServing, fmt.Sprintf("the pod %s has ended and is started again: %s; meanwhile %s", p.name, line, meanwhile)
-			}
-			return configRefused, fmt.Sprintf("kube-scheduler does not start with this configuration: %s; correct spec.profiles; meanwhile %s", line, meanwhile)
+			return v.ended(p.name, line, serving)
 		}
 	}
 	for _, p := range current {
 		if refusals[p.waiting] {
 			return imageRefused, fmt.Sprintf("the image of the pod %s cannot be used (%s): %s; correct it; meanwhile %s", p.name, p.waiting,
-				cmp.Or(p.message, "the kubelet gives no reason"), meanwhile)
+				cmp.Or(p.message, "the kubelet gives no reason"), serving)
 		}
 	}
 	switch {
 	case v.rejected != "":
-		return podsRejected, fmt.Sprintf("pods cannot be created in the operator's namespace: %s; meanwhile %s", v.rejected, meanwhile)
+		return podsRejected, fmt.Sprintf("pods cannot be created in the operator's namespace: %s; meanwhile %s", v.rejected, serving)
 	case v.overdue:
-		return notServing, fmt.Sprintf("the pods have not become ready in %d seconds; see their events and logs; meanwhile %s", progressDeadline, meanwhile)
+		return notServing, fmt.Sprintf("the pods have not become ready in %d seconds; see their events and logs; meanwhile %s", progressDeadline, serving)
 	}
-	return rolls, "pods are starting; meanwhile " + meanwhile
+	return rolls, "pods are starting; meanwhile " + serving
+}
+
+// ended is what it means that a pod has ended. With a configuration that has served, kube-scheduler ends when it loses its Lease.
+func (v view) ended(name, line, serving string) (state, string) {
+	if v.program || v.wanted == v.served {
+		return notServing, fmt.Sprintf("the pod %s has ended and is started again: %s; meanwhile %s", name, line, serving)
+	}
+	return configRefused, fmt.Sprintf("kube-scheduler does not start with this configuration: %s; correct spec.profiles; meanwhile %s", line, serving)
+}
+
+// meanwhile is who serves while pods are not ready.
+func meanwhile(current, former []pod) string {
+	switch {
+	case len(former) > 0:
+		return "the former configuration continues to serve"
+	case slices.ContainsFunc(current, func(p pod) bool { return p.ready }):
+		return "other pods serve the profiles"
+	}
+	return "no pod serves the profiles"
 }
 
 // refusals are the reasons of a kubelet that does not get an image, or finds no program in it.
