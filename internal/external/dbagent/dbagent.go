@@ -1,0 +1,140 @@
+// Copyright 2026 The Acme Platform Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package dbagent is the port to the agents of databases, and its adapter over HTTP: what runs inside the pod of a database reports
+// there how the server does, and which passwords are in force. Its answers are not trusted: a tenant may have written them.
+package dbagent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+	"unicode/utf8"
+)
+
+// Protocol is the version of the exchange that this package reads.
+const Protocol = 1
+
+const (
+	// maxBody and maxText bound what is read of an answer, in bytes.
+	maxBody = 64 << 10
+	maxText = 300
+	// timeout bounds one call.
+	timeout = 5 * time.Second
+)
+
+// Agent asks agents.
+type Agent interface {
+	// Status asks the agent at an address, HOST:PORT.
+	Status(ctx context.Context, address string) (Status, error)
+}
+
+// Status is what an agent reports.
+type Status struct {
+	// Protocol is the version of the exchange.
+	Protocol int `json:"protocol"`
+	// Phase is Waiting, Initializing, Starting, Running or Stopping; Message says what it waits for.
+	Phase   string `json:"phase"`
+	Message string `json:"message"`
+	// ServerVersion is that of the server that runs.
+	ServerVersion string `json:"serverVersion"`
+	// AdminError is why the agent cannot log in with its own account; empty if it can.
+	AdminError string `json:"adminError"`
+	// Accounts are those of the user.
+	Accounts []Account `json:"accounts"`
+	// Storage is the state of the volume.
+	Storage Storage `json:"storage"`
+}
+
+// Account is an account of the user.
+type Account struct {
+	// Slot is a or b.
+	Slot string `json:"slot"`
+	// Revision is that of the password that is in force; InForce tells that it is the one that the agent was given last.
+	Revision string `json:"revision"`
+	InForce  bool   `json:"inForce"`
+	// Error is why the last one could not be applied.
+	Error string `json:"error"`
+}
+
+// Storage is the state of the volume, in bytes. Total is 0 if it is not known.
+type Storage struct {
+	Total int64 `json:"total"`
+	Free  int64 `json:"free"`
+}
+
+// HTTP asks over HTTP.
+type HTTP struct{ client *http.Client }
+
+// NewHTTP returns the adapter. dial connects; nil connects as usual.
+func NewHTTP(dial func(ctx context.Context, network, address string) (net.Conn, error)) *HTTP {
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: timeout}).DialContext
+	}
+	return &HTTP{&http.Client{
+		Timeout:       timeout,
+		Transport:     &http.Transport{DialContext: dial, DisableKeepAlives: true, MaxResponseHeaderBytes: maxBody},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return errors.New("the agent redirects") },
+	}}
+}
+
+// Status implements Agent.
+func (h *HTTP) Status(ctx context.Context, address string) (s Status, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/status", nil)
+	if err != nil {
+		return s, err
+	}
+	answer, err := h.client.Do(request)
+	if err != nil {
+		return s, fmt.Errorf("asking the agent: %w", err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode != http.StatusOK {
+		return s, fmt.Errorf("the agent answers %d", answer.StatusCode)
+	}
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxBody+1))
+	switch {
+	case err != nil:
+		return s, fmt.Errorf("reading the answer of the agent: %w", err)
+	case len(body) > maxBody:
+		return s, fmt.Errorf("the agent answers with more than %d bytes", maxBody)
+	}
+	if err := json.Unmarshal(body, &s); err != nil {
+		return Status{}, errors.New("the agent's answer is no status")
+	}
+	if s.Protocol != Protocol {
+		return Status{}, fmt.Errorf("the agent speaks protocol %d, not %d", s.Protocol, Protocol)
+	}
+	return s.bounded(), nil
+}
+
+// bounded shortens texts, which become messages of conditions.
+func (s Status) bounded() Status {
+	for _, text := range []*string{&s.Phase, &s.Message, &s.ServerVersion, &s.AdminError} {
+		*text = printable(*text)
+	}
+	s.Accounts = s.Accounts[:min(len(s.Accounts), 2)]
+	for i := range s.Accounts {
+		s.Accounts[i].Error = printable(s.Accounts[i].Error)
+	}
+	return s
+}
+
+// printable returns the beginning of a text without control characters.
+func printable(text string) string {
+	var out []rune
+	for _, r := range text {
+		if r < ' ' || r == 0x7f || r == utf8.RuneError {
+			r = ' '
+		}
+		if out = append(out, r); len(out) == maxText {
+			break
+		}
+	}
+	return string(out)
+}

@@ -1,0 +1,69 @@
+// Copyright 2026 The Acme Platform Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package dbagent
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// answering gives an Agent that reaches one server, wherever it is asked to connect to.
+func answering(t *testing.T, handle http.HandlerFunc) *HTTP {
+	t.Helper()
+	server := httptest.NewServer(handle)
+	t.Cleanup(server.Close)
+	return NewHTTP(func(ctx context.Context, network, address string) (net.Conn, error) {
+		if address != "db-g1.ns.svc:8090" {
+			t.Errorf("it connects to %s", address)
+		}
+		return (&net.Dialer{}).DialContext(ctx, network, server.Listener.Addr().String())
+	})
+}
+
+func TestStatus(t *testing.T) {
+	agent := answering(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/status" {
+			t.Errorf("it asks for %s", r.URL)
+		}
+		_, _ = w.Write([]byte(`{"protocol":1,"phase":"Running","message":"a\nb","unknown":{"x":1},"storage":{"total":100,"free":9},
+			"accounts":[{"slot":"a","revision":"r1","inForce":true},{"slot":"b","error":"` + strings.Repeat("x", 1000) + `"},{"slot":"c"}]}`))
+	})
+	got, err := agent.Status(t.Context(), "db-g1.ns.svc:8090")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Status{
+		Protocol: 1, Phase: "Running", Message: "a b", Storage: Storage{100, 9},
+		Accounts: []Account{{Slot: "a", Revision: "r1", InForce: true}, {Slot: "b", Error: strings.Repeat("x", maxText)}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+func TestWhatIsNoStatus(t *testing.T) {
+	for want, handle := range map[string]http.HandlerFunc{
+		"answers 503":           func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
+		"is no status":          func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("hello")) },
+		"speaks protocol 2":     func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"protocol":2}`)) },
+		"more than 65536 bytes": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, maxBody+1)) },
+		"the agent redirects": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://elsewhere/", http.StatusFound)
+		},
+		"asking the agent: Get ": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+	} {
+		t.Run(want, func(t *testing.T) {
+			got, err := answering(t, handle).Status(t.Context(), "db-g1.ns.svc:8090")
+			if err == nil || !strings.Contains(err.Error(), want) || !cmp.Equal(got, Status{}) {
+				t.Errorf("got %+v, %v", got, err)
+			}
+		})
+	}
+}
