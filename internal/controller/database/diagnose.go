@@ -18,7 +18,7 @@ import (
 )
 
 // leastFree is how much of a volume has to be free, in bytes; so has one percent.
-const leastFree = 16 << 20
+const leastFree = 20 << 20
 
 // judgeAgent reports what is wrong by the agent's account.
 func judgeAgent(s dbagent.Status) engine.Outcome {
