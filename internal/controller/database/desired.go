@@ -52,8 +52,8 @@ func portOf(t v1alpha1.Type) int32 {
 // input is what the children follow from.
 type input struct {
 	db *v1alpha1.Database
-	// version is that of the server, image its image, and agentImage the one that has the agent.
-	version, image, agentImage string
+	// image is that of the server, and agentImage the one that has the agent.
+	image, agentImage string
 	// pullSecrets are the names of Secrets in the namespace of the Database that images are pulled with.
 	pullSecrets []string
 	// runAsUser is the user and the group of the server; 0 leaves them to the platform.

@@ -25,7 +25,9 @@ var _ = Describe("A mark", func() {
 		promotes := func(w testenv.Write) bool {
 			return w.Method == http.MethodPatch && strings.HasSuffix(w.Path, e.Namespace+"/pods/ledger-0") && strings.Contains(string(w.Body), `"leader `)
 		}
-		writes := func(w testenv.Write) bool { return w.Method == http.MethodPut && strings.Contains(w.Path, e.Namespace+"/leases/") }
+		writes := func(w testenv.Write) bool {
+			return w.Method == http.MethodPut && strings.Contains(w.Path, e.Namespace+"/leases/")
+		}
 		var pods, ledgers sync.Once
 		op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { // somebody else is faster, once
 			if promotes(w) {
