@@ -67,6 +67,37 @@ func TestRotation(t *testing.T) {
 	})
 }
 
+// TestAPasswordIsText: also where the server is told to read text in another way.
+func TestAPasswordIsText(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ kind, parameter, value, password, powerful string }{
+		{
+			result.Postgres, "standard_conforming_strings", "off", `x\' SUPERUSER --`,
+			"SELECT rolsuper::text FROM pg_roles WHERE rolname = 'app_b'",
+		},
+		{
+			result.MySQL, "sql_mode", "NO_BACKSLASH_ESCAPES", `x\' OR '1'='1`,
+			"SELECT if(super_priv = 'Y', 'true', 'false') FROM mysql.user WHERE user = 'app_b'",
+		},
+	} {
+		t.Run(c.kind, func(t *testing.T) {
+			t.Parallel()
+			p := newPod(t, c.kind)
+			p.mount("parameters/"+c.parameter, c.value)
+			p.start()
+			p.mount("accounts/b-password", c.password)
+			p.mount("accounts/b-revision", "2")
+			p.waitAccount(result.SlotB, func(a result.Account) bool { return a.InForce && a.Revision == "2" })
+			if err := p.as("app_b", c.password).PingContext(t.Context()); err != nil {
+				t.Errorf("the password is another one: %v", err)
+			}
+			if got := p.text(p.admin(), c.powerful); got != "false" {
+				t.Errorf("whether the user may do everything: %s", got)
+			}
+		})
+	}
+}
+
 func TestAPasswordThatWasChangedInsideIsSetAgain(t *testing.T) {
 	t.Parallel()
 	forEngines(t, func(t *testing.T, kind string) {
