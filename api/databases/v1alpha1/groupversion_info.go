@@ -7,7 +7,6 @@
 //
 // +kubebuilder:object:generate=true
 // +kubebuilder:skip
-// +groupName=databases.acme.com
 package v1alpha1
 
 import (
