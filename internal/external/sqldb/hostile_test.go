@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/acme/platform-operator/internal/external/sqldb"
@@ -163,43 +164,40 @@ func (s *slow) Read(context.Context, *sql.Conn, sqldb.Watch) (sqldb.Value, error
 // TestOneNamespace has one namespace read from fifty sources at once: few statements run, so that their values take
 // little memory, and those of another namespace run beside them.
 func TestOneNamespace(t *testing.T) {
-	d := &slow{release: make(chan struct{})}
-	d.alive.Store(true)
-	p := sqldb.New(sqldb.Options{Drivers: map[sqldb.Type]sqldb.Driver{sqldb.Postgres: d}})
-	t.Cleanup(p.Close)
-	done := make(chan error, 51)
-	start := func(namespace, database string) {
-		s := source
-		s.Namespace, s.Database = namespace, database
-		go func() { _, err := p.Read(t.Context(), s, query("SELECT 1")); done <- err }()
-	}
-	for i := range 50 {
-		start("flood", strings.Repeat("x", i+1))
-	}
-	reach := func(n int64) {
-		t.Helper()
-		for deadline := time.Now().Add(patience); d.waiting.Load() < n; {
-			if time.Now().After(deadline) {
-				t.Fatalf("%d statements run, want %d", d.waiting.Load(), n)
-			}
-			select {
-			case <-time.After(time.Millisecond):
-			case <-t.Context().Done():
+	synctest.Test(t, func(t *testing.T) {
+		d := &slow{release: make(chan struct{})}
+		d.alive.Store(true)
+		p := sqldb.New(sqldb.Options{Drivers: map[sqldb.Type]sqldb.Driver{sqldb.Postgres: d}})
+		t.Cleanup(p.Close)
+		done := make(chan error, 51)
+		start := func(namespace, database string) {
+			s := source
+			s.Namespace, s.Database = namespace, database
+			go func() { _, err := p.Read(t.Context(), s, query("SELECT 1")); done <- err }()
+		}
+		running := func(want int64) {
+			t.Helper()
+			synctest.Wait() // all that can run runs
+			if n := d.waiting.Load(); n != want {
+				t.Errorf("%d statements run, want %d", n, want)
 			}
 		}
-	}
-	reach(6)
-	start("other", "app")
-	reach(7)
-	close(d.release)
-	for range 51 {
-		if err := <-done; err != nil {
-			t.Errorf("Read: %v", err)
+		for i := range 50 {
+			start("flood", strings.Repeat("x", i+1))
 		}
-	}
-	if n := d.most.Load(); n > 7 {
-		t.Errorf("%d statements ran at once", n)
-	}
+		running(6)
+		start("other", "app")
+		running(7)
+		close(d.release)
+		for range 51 {
+			if err := <-done; err != nil {
+				t.Errorf("Read: %v", err)
+			}
+		}
+		if n := d.most.Load(); n > 7 {
+			t.Errorf("%d statements ran at once", n)
+		}
+	})
 }
 
 // testSilence goes through all ways to fail, with canaries wherever a secret or a value may be: no message repeats any,
