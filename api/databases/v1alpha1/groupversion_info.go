@@ -6,7 +6,6 @@
 // Nothing serves it yet: the CustomResourceDefinition is generated, and installed, once the operator does.
 //
 // +kubebuilder:object:generate=true
-// +kubebuilder:skip
 package v1alpha1
 
 import (

@@ -6,7 +6,6 @@
 // It is not served yet: there is neither a CustomResourceDefinition nor a controller.
 //
 // +kubebuilder:object:generate=true
-// +kubebuilder:skip
 package v1alpha1
 
 import (

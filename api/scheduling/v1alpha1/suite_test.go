@@ -77,7 +77,8 @@ func copyServed(folder string) error {
 		if err != nil {
 			return err
 		}
-		text = bytes.ReplaceAll(text, []byte("// +kubebuilder:skip\n"), []byte("// +groupName=scheduling.acme.com\n"))
+		const marker = "// +kubebuilder:object:generate=true\n"
+		text = bytes.Replace(text, []byte(marker), []byte(marker+"// +groupName=scheduling.acme.com\n"), 1)
 		if err := os.WriteFile(filepath.Join(folder, file), text, 0o600); err != nil {
 			return err
 		}
