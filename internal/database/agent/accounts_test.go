@@ -67,7 +67,7 @@ func TestRotation(t *testing.T) {
 	})
 }
 
-// TestAPasswordIsText: also where the server is told to read text in another way.
+// TestAPasswordIsText: also where parameters make the server read text in another way.
 func TestAPasswordIsText(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ kind, parameter, value, password, powerful string }{
