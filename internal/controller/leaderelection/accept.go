@@ -52,23 +52,28 @@ func (r *run) count() {
 	}
 }
 
-// overlaps blocks if an older object marks some of the same pods with the same label.
+// overlaps blocks if an older object marks some of the same pods with the same label. Of several, the message names the oldest: the
+// cache lists them in another order each time, and a message that changes is a write.
 func (r *run) overlaps(ctx context.Context) (engine.Outcome, error) {
 	list := &v1alpha1.LeaderElectionList{}
 	if err := r.list(ctx, list); err != nil {
 		return engine.Outcome{}, fmt.Errorf("listing the other LeaderElections: %w", err)
 	}
+	var oldest *v1alpha1.LeaderElection
 	for i := range list.Items {
 		other := &list.Items[i]
 		if other.UID == r.Obj.UID || labelOf(other).Key != labelOf(r.Obj).Key || !older(other, r.Obj) || disjoint(selectorOf(other), selectorOf(r.Obj)) {
 			continue
 		}
-		if shared := r.shared(selectorOf(other)); shared != "" {
-			return engine.Block(ReasonOverlaps, fmt.Sprintf("the LeaderElection %s, which is older, marks %s with the label %s, too; "+
-				"choose another spec.podSelector, or another spec.label in a new LeaderElection", other.Name, shared, labelOf(r.Obj).Key)), nil
+		if oldest == nil || older(other, oldest) {
+			oldest = other
 		}
 	}
-	return engine.Done(), nil
+	if oldest == nil {
+		return engine.Done(), nil
+	}
+	return engine.Block(ReasonOverlaps, fmt.Sprintf("the LeaderElection %s, which is older, marks %s with the label %s, too; "+
+		"choose another spec.podSelector, or another spec.label in a new LeaderElection", oldest.Name, r.shared(selectorOf(oldest)), labelOf(r.Obj).Key)), nil
 }
 
 // list lists objects of the namespace from the cache.

@@ -317,15 +317,22 @@ var _ = Describe("A LeaderElection", func() {
 		e := election()
 		pod(e.Namespace, "ledger-0")
 		AwaitReady(Create(e))
-		other := &v1alpha1.LeaderElection{ObjectMeta: metav1.ObjectMeta{Name: "a-second-one", Namespace: e.Namespace}}
-		other.CreationTimestamp = metav1.Now()
-		other.Spec.PodSelector = map[string]v1alpha1.LabelValue{"app": "ledger", "tier": "db"}
 		Eventually(func() bool { return time.Now().Unix() > e.CreationTimestamp.Unix() }).Should(BeTrue())
-		Create(other)
-		Eventually(Ready(other)).Should(Equal("False Overlaps"))
-		Expect(Message(other, "Accepted")).To(ContainSubstring("the LeaderElection ledger, which is older"))
+		var others []*v1alpha1.LeaderElection
+		for i := range 6 {
+			other := &v1alpha1.LeaderElection{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("a-later-one-%d", i), Namespace: e.Namespace}}
+			other.Spec.PodSelector = map[string]v1alpha1.LabelValue{"app": "ledger", "tier": "db"}
+			others = append(others, Create(other))
+		}
+		for _, other := range others { // the oldest, however many there are: else the message would change each time
+			Eventually(Ready(other)).Should(Equal("False Overlaps"))
+			Expect(Message(other, "Accepted")).To(ContainSubstring("the LeaderElection ledger, which is older"))
+		}
+		for _, other := range others[1:] {
+			Remove(other)
+		}
 		Remove(e)
-		Eventually(Ready(other)).Should(Equal("False NoCandidate"))
+		Eventually(Ready(others[0])).Should(Equal("False NoCandidate"))
 	})
 
 	It("does not elect pods of Jobs", func() {
