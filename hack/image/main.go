@@ -31,7 +31,8 @@ type order struct {
 
 func main() {
 	var o order
-	flag.Func("binary", "static Linux binary that the image runs, with database-agent beside it; once for each platform, the archive is of the first", func(path string) error {
+	binary := "static Linux binary that the image runs, with database-agent beside it; once for each platform, the archive is of the first"
+	flag.Func("binary", binary, func(path string) error {
 		o.binaries = append(o.binaries, path)
 		return nil
 	})
