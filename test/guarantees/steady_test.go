@@ -67,34 +67,28 @@ func describeSteady(all []*kind) {
 		Consistently(op.Wire.Writes, "1s").Should(BeEmpty())
 	})
 
-	It("G2: writes nothing and reads little after a restart", labels("G2", all), func() {
-		op := start()
-		objects := manyOf(all, "g2-restart")
-		quiet(op)
-		before := runs(all)
-		op.Stop()
-		op.Wire.Forget()
-		op.Start()
-		caughtUp(all, before, many)
-		Consistently(op.Wire.Writes, "2s").Should(BeEmpty())
-		readsLittle(op.Wire, all, objects, before)
-	})
-
-	It("G2: writes nothing and reads little after a change of leader", labels("G2", all), func() {
+	It("G2: writes nothing and reads little after a restart and a change of leader", labels("G2", all), func() {
 		elects := func(o *operator.Options) { o.LeaderElect = true }
 		first := start(elects)
 		Eventually(first.Leads()).Should(BeClosed())
-		objects := manyOf(all, "g2-leader")
+		objects := manyOf(all, "g2")
 		quiet(first)
+		leadsQuietly := func(op *Operator, begin func()) {
+			before := runs(all)
+			op.Wire.Forget()
+			begin()
+			Eventually(op.Leads()).Should(BeClosed())
+			caughtUp(all, before, many)
+			Consistently(op.Wire.Writes, "2s").Should(BeEmpty())
+			readsLittle(op.Wire, all, objects, before)
+		}
+		By("a restart")
+		first.Stop()
+		leadsQuietly(first, first.Start)
+		By("a change of leader")
 		second := start(elects)
 		Consistently(second.Leads(), "500ms").ShouldNot(BeClosed())
-		before := runs(all)
-		second.Wire.Forget()
-		first.Stop()
-		Eventually(second.Leads()).Should(BeClosed())
-		caughtUp(all, before, many)
-		Consistently(second.Wire.Writes, "2s").Should(BeEmpty())
-		readsLittle(second.Wire, all, objects, before)
+		leadsQuietly(second, first.Stop)
 	})
 }
 
