@@ -1,9 +1,6 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schedulerprofile decides what a SchedulerProfile becomes: the children, and whether their scheduler serves.
-//
-// It is the pure part of the kind, which is not served yet: there is no controller.
 package schedulerprofile
 
 import (
@@ -24,9 +21,6 @@ import (
 	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/scheduling"
 )
-
-// Name is the kind in lower case. Children end in it, so that none is ever called kube-scheduler.
-const Name = "schedulerprofile"
 
 const (
 	// LabelProfile is on the pods of a scheduler: the name of its Deployment.
@@ -59,8 +53,8 @@ type input struct {
 	namespace string
 	// image is the image of kube-scheduler, and config its configuration. Both are empty for a program.
 	image, config string
-	// serving is the hash of the configuration of pods that may still run, of which the ConfigMap is kept.
-	serving string
+	// former are the hashes of other configurations, of pods that may still run. Their ConfigMaps are kept.
+	former []string
 }
 
 // childName is the name of the Deployment, the Service, the PodDisruptionBudget and the Lease of an object.
@@ -110,8 +104,8 @@ func desired(in input) []engine.Child {
 		children = append(children, engine.NewChild(c, corev1ac.ExtractConfigMap).OrReplace())
 	}
 	// When a pod that still runs restarts, it has to find its configuration.
-	if in.serving != "" && in.serving != in.hash() {
-		former := corev1ac.ConfigMap(configName(in.profile, in.serving), in.namespace)
+	for _, hash := range in.former {
+		former := corev1ac.ConfigMap(configName(in.profile, hash), in.namespace)
 		children = append(children, engine.NewChild(former, corev1ac.ExtractConfigMap).Later())
 	}
 	children = append(children, engine.NewChild(in.deployment(), appsv1ac.ExtractDeployment))

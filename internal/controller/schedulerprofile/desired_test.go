@@ -121,19 +121,22 @@ func TestChildren(t *testing.T) {
 
 // TestFormerConfiguration: the ConfigMap of pods that still run is kept, and is not the wanted one.
 func TestFormerConfiguration(t *testing.T) {
-	in := inputFor(t, named("gpu"))
-	without := len(desired(in))
-	if in.serving = in.hash(); len(desired(in)) != without {
-		t.Error("the wanted ConfigMap is there twice")
-	}
-	if in.serving = "0123456789"; len(desired(in)) != without+1 {
-		t.Error("the former ConfigMap is not kept")
-	}
-	p := named("mine", program)
-	in = inputFor(t, p)
-	without = len(desired(in))
-	if in.serving = "0123456789"; len(desired(in)) != without+1 {
-		t.Error("the ConfigMap of a scheduler that becomes a program is not kept")
+	for name, p := range map[string]*v1alpha1.SchedulerProfile{"kube-scheduler": named("gpu"), "a program": named("mine", program)} {
+		in := inputFor(t, p)
+		without := len(desired(in))
+		p.Status.ServingHash = "0123456789"
+		pods := []pod{{hash: "aaaaaaaaaa", ready: true}, {hash: "bbbbbbbbbb"}, {hash: in.hash(), ready: true}, {hash: "0123456789", ready: true}, {ready: true}}
+		in.former = formerOf(p, in.hash(), pods)
+		if diff := cmp.Diff([]string{"0123456789", "aaaaaaaaaa"}, in.former); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", name, diff)
+		}
+		if len(desired(in)) != without+2 {
+			t.Errorf("%s: the former ConfigMaps are not kept", name)
+		}
+		p.Status.ServingHash = in.hash()
+		if in.former = formerOf(p, in.hash(), nil); len(in.former) > 0 {
+			t.Errorf("%s: %v are kept although no pod has them", name, in.former)
+		}
 	}
 }
 

@@ -56,28 +56,32 @@ func startLive(t *testing.T) *live {
 	}
 	l.create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
 	l.create(t, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default", Namespace: metav1.NamespaceDefault}})
-	l.grant(t)
+	if err := grantRights(t.Context(), l, t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
 	return l
 }
 
-// grant applies config/scheduling.
-func (l *live) grant(t *testing.T) {
-	t.Helper()
-	output, err := exec.CommandContext(t.Context(), testenv.RepoFile("bin", "kustomize"), "build", testenv.RepoFile("config", "scheduling")).Output()
+// grantRights applies config/scheduling.
+func grantRights(ctx context.Context, admin client.Client, folder string) error {
+	output, err := exec.CommandContext(ctx, testenv.RepoFile("bin", "kustomize"), "build", testenv.RepoFile("config", "scheduling")).Output()
 	if err != nil {
-		t.Fatalf("building config/scheduling: %v", err)
+		return fmt.Errorf("building config/scheduling: %w", err)
 	}
-	file := filepath.Join(t.TempDir(), "scheduling.yaml")
+	file := filepath.Join(folder, "scheduling.yaml")
 	if err := os.WriteFile(file, output, 0o600); err != nil {
-		t.Fatal(err)
+		return err
 	}
 	objects, err := testenv.ReadObjects(file)
-	if err != nil || len(objects) != 5 {
-		t.Fatalf("config/scheduling has %d objects: %v", len(objects), err)
+	if err != nil {
+		return err
 	}
 	for _, o := range objects {
-		l.create(t, o)
+		if err := admin.Create(ctx, o); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 func (l *live) create(t *testing.T, o client.Object) {

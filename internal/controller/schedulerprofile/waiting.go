@@ -1,0 +1,149 @@
+// Copyright 2026 The Acme Platform Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package schedulerprofile
+
+import (
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// unservedAfter is how old a pod is when a scheduler would have looked at it. Pods that wait for long are looked at once a minute at
+// least.
+const unservedAfter = time.Minute
+
+// row is what is known of a pod that has no node.
+type row struct {
+	namespace, name, scheduler string
+	created                    time.Time
+	// seen: a scheduler has looked at it, or it is not to be scheduled yet.
+	seen bool
+	// told is the reason that its last event has.
+	told string
+}
+
+// waiting are pods that have no node and name another scheduler than the default one. It is the store of a reflector, and keeps only
+// what is needed of a pod.
+type waiting struct {
+	mu   sync.Mutex
+	rows map[types.UID]row
+}
+
+func newWaiting() *waiting { return &waiting{rows: map[types.UID]row{}} }
+
+func rowOf(p *corev1.Pod) row {
+	out := row{
+		namespace: p.Namespace, name: p.Name, scheduler: p.Spec.SchedulerName, created: p.CreationTimestamp.Time,
+		seen: len(p.Spec.SchedulingGates) > 0 || !p.DeletionTimestamp.IsZero(),
+	}
+	for _, c := range p.Status.Conditions {
+		out.seen = out.seen || c.Type == corev1.PodScheduled
+	}
+	return out
+}
+
+func (w *waiting) put(o any) {
+	if p, is := o.(*corev1.Pod); is {
+		next := rowOf(p)
+		next.told = w.rows[p.UID].told
+		w.rows[p.UID] = next
+	}
+}
+
+// Add implements cache.ReflectorStore.
+func (w *waiting) Add(o any) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.put(o)
+	return nil
+}
+
+// Update implements cache.ReflectorStore.
+func (w *waiting) Update(o any) error { return w.Add(o) }
+
+// Delete implements cache.ReflectorStore. A pod that has got a node is deleted from what is watched.
+func (w *waiting) Delete(o any) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if p, is := o.(*corev1.Pod); is {
+		delete(w.rows, p.UID)
+	}
+	return nil
+}
+
+// Replace implements cache.ReflectorStore.
+func (w *waiting) Replace(all []any, _ string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	former := w.rows
+	w.rows = make(map[types.UID]row, len(all))
+	for _, o := range all {
+		w.put(o)
+		if p, is := o.(*corev1.Pod); is && former[p.UID].told != "" {
+			next := w.rows[p.UID]
+			next.told = former[p.UID].told
+			w.rows[p.UID] = next
+		}
+	}
+	return nil
+}
+
+// Resync implements cache.ReflectorStore.
+func (*waiting) Resync() error { return nil }
+
+// unserved reports whether no scheduler has looked at a pod that is old enough.
+func (r row) unserved(now time.Time) bool { return !r.seen && now.Sub(r.created) >= unservedAfter }
+
+// due returns at most n pods that no scheduler looks at, and that have not been told so for the reason that there is now.
+func (w *waiting) due(now time.Time, n int, reason func(scheduler string) string) map[types.UID]row {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := map[types.UID]row{}
+	for uid, r := range w.rows {
+		if len(out) == n {
+			break
+		}
+		if r.unserved(now) && r.told != reason(r.scheduler) {
+			out[uid] = r
+		}
+	}
+	return out
+}
+
+// tell notes the reason of the last event of a pod.
+func (w *waiting) tell(uid types.UID, reason string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if r, still := w.rows[uid]; still {
+		r.told = reason
+		w.rows[uid] = r
+	}
+}
+
+// tally is how many pods wait for a scheduler.
+type tally struct {
+	pending, unserved int32
+	oldest            time.Time
+}
+
+// count counts the pods by the scheduler that they name.
+func (w *waiting) count(now time.Time) map[string]tally {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := map[string]tally{}
+	for _, r := range w.rows {
+		t := out[r.scheduler]
+		t.pending++
+		if r.unserved(now) {
+			t.unserved++
+		}
+		if t.oldest.IsZero() || r.created.Before(t.oldest) {
+			t.oldest = r.created
+		}
+		out[r.scheduler] = t
+	}
+	return out
+}

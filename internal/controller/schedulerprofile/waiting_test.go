@@ -1,0 +1,129 @@
+// Copyright 2026 The Acme Platform Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package schedulerprofile
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1alpha1 "github.com/acme/platform-operator/api/scheduling/v1alpha1"
+)
+
+// foreign is a pod that names a scheduler, of the given age.
+func foreign(uid, scheduler string, age time.Duration, with ...func(*corev1.Pod)) *corev1.Pod {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: uid, UID: types.UID(uid), CreationTimestamp: metav1.NewTime(noon.Add(-age))}}
+	p.Spec.SchedulerName = scheduler
+	for _, w := range with {
+		w(p)
+	}
+	return p
+}
+
+func scheduled(status corev1.ConditionStatus) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: status}}
+	}
+}
+
+func TestDue(t *testing.T) {
+	w := newWaiting()
+	for _, p := range []*corev1.Pod{
+		foreign("old", "nobody", time.Minute), foreign("young", "nobody", 59*time.Second),
+		foreign("seen", "volcano", time.Hour, scheduled(corev1.ConditionFalse)),
+		foreign("gated", "nobody", time.Hour, func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "a"}} }),
+		foreign("ends", "nobody", time.Hour, func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: noon} }),
+	} {
+		if err := w.Add(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reason := func(string) string { return EventNoSuchScheduler }
+	due := func(now time.Time) (all []string) {
+		for uid := range w.due(now, 10, reason) {
+			all = append(all, string(uid))
+		}
+		return all
+	}
+	if diff := cmp.Diff([]string{"old"}, due(noon)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	w.tell("old", EventNoSuchScheduler)
+	if diff := cmp.Diff([]string{"young"}, due(noon.Add(time.Second))); diff != "" {
+		t.Errorf("one is reported twice, or one that has become old is not; -want +got:\n%s", diff)
+	}
+	// What was reported is not forgotten when the pod changes, or all are listed again.
+	if err := w.Update(foreign("old", "nobody", time.Minute)); err != nil || len(due(noon)) > 0 {
+		t.Errorf("it is reported again after a change: %v", err)
+	}
+	if err := w.Replace([]any{foreign("old", "nobody", time.Minute)}, ""); err != nil || len(due(noon)) > 0 || len(w.rows) != 1 {
+		t.Errorf("it is reported again after a list: %v", err)
+	}
+	reason = func(string) string { return EventNotServing }
+	if diff := cmp.Diff([]string{"old"}, due(noon)); diff != "" {
+		t.Errorf("another reason is not reported; -want +got:\n%s", diff)
+	}
+	if err := w.Delete(foreign("old", "nobody", time.Minute)); err != nil || len(w.rows) > 0 {
+		t.Errorf("a pod that has a node is kept: %v", err)
+	}
+}
+
+func TestDueAtOnce(t *testing.T) {
+	w := newWaiting()
+	for i := range 100 {
+		_ = w.Add(foreign(fmt.Sprint(i), "nobody", time.Hour)) // it never fails
+	}
+	if n := len(w.due(noon, eachSecond, func(string) string { return EventNoSuchScheduler })); n != eachSecond {
+		t.Errorf("%d pods are reported at once", n)
+	}
+}
+
+func TestReasonFor(t *testing.T) {
+	all := []v1alpha1.SchedulerProfile{*named("gpu")}
+	if got := reasonFor(all, "selective") + " " + reasonFor(all, "other"); got != EventNotServing+" "+EventNoSuchScheduler {
+		t.Error(got)
+	}
+}
+
+func TestCount(t *testing.T) {
+	w := newWaiting()
+	for _, p := range []*corev1.Pod{
+		foreign("a", "one", time.Hour), foreign("b", "one", time.Second), foreign("c", "one", 2*time.Hour, scheduled(corev1.ConditionFalse)), foreign("d", "two", 0),
+	} {
+		_ = w.Add(p) // it never fails
+	}
+	want := map[string]tally{"one": {3, 1, noon.Add(-2 * time.Hour)}, "two": {1, 0, noon}}
+	if diff := cmp.Diff(want, w.count(noon), cmp.AllowUnexported(tally{})); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestWaitingIsSmall: 10,000 pods that wait for another scheduler, each with much in it, take less than 5 MiB.
+func TestWaitingIsSmall(t *testing.T) {
+	heap := func() int64 {
+		runtime.GC()
+		s := runtime.MemStats{}
+		runtime.ReadMemStats(&s)
+		return int64(s.HeapAlloc)
+	}
+	w := newWaiting()
+	before := heap()
+	for i := range 10_000 {
+		p := foreign(fmt.Sprintf("00000000-0000-0000-0000-%012d", i), "volcano", time.Hour)
+		p.Annotations = map[string]string{"large": string(make([]byte, 4096))}
+		_ = w.Add(pruned(p)) // it never fails
+	}
+	grown := heap() - before
+	runtime.KeepAlive(w)
+	t.Logf("10,000 pods take %d KiB", grown>>10)
+	if grown > 5<<20 {
+		t.Errorf("10,000 pods take %d bytes", grown)
+	}
+}
