@@ -92,9 +92,17 @@ func diagnoseContainer(p *corev1.Pod, s corev1.ContainerStatus) finding {
 		return finding{3, ReasonCrashLoop, which + " has ended" + lastEnd(", last with", s.State)}
 	}
 	if s.State.Running != nil && !s.Ready && s.Started != nil && *s.Started && isAppContainer(p, s) {
-		return finding{2, ReasonNotServing, which + " runs, and does not pass its readiness probe: is the port right, and does the application answer?"}
+		return finding{2, ReasonNotServing, which + " runs, and does not pass its readiness probe: " + whyNotServing(s)}
 	}
 	return finding{}
+}
+
+// whyNotServing says where to look. What ends again and again runs now and then.
+func whyNotServing(s corev1.ContainerStatus) string {
+	if t := s.LastTerminationState.Terminated; t != nil && t.ExitCode != 0 {
+		return "it ended before" + lastEnd(" with", s.LastTerminationState)
+	}
+	return "is the port right, and does the application answer?"
 }
 
 // diagnoseWaiting says what keeps a container from starting.

@@ -84,6 +84,8 @@ func TestDiagnose(t *testing.T) {
 		}}
 	}
 	running := corev1.ContainerStatus{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, Started: new(true)}
+	again := running
+	again.LastTerminationState = ended(3, "Error", "")
 	ready := running
 	ready.Ready = true
 	pull := pod("web-b", waiting("ImagePullBackOff", `Back-off pulling image "x": not found`))
@@ -112,7 +114,8 @@ func TestDiagnose(t *testing.T) {
 		{"no room", rolling(), []corev1.Pod{pod("web-a", corev1.ContainerStatus{}, func(p *corev1.Pod) {
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/3 nodes are available"}}
 		})}, ReasonUnschedulable, "no node takes the pod web-a: 0/3 nodes are available"},
-		{"no answer", rolling(), []corev1.Pod{pod("web-a", running)}, ReasonNotServing, "does not pass its readiness probe"},
+		{"no answer", rolling(), []corev1.Pod{pod("web-a", running)}, ReasonNotServing, "does not pass its readiness probe: is the port right"},
+		{"a crash loop that runs just now", rolling(), []corev1.Pod{pod("web-a", again)}, ReasonNotServing, `does not pass its readiness probe: it ended before with the exit code 3; "kubectl logs --previous" shows`},
 		{"a paused Deployment", rolling(func(d *appsv1.Deployment) { d.Spec.Paused = true }), nil, ReasonPaused, `"kubectl rollout resume deployment web" continues`},
 		{"an init container", rolling(), []corev1.Pod{pod("web-a", waiting("PodInitializing", ""), func(p *corev1.Pod) {
 			s := crashing(ended(1, "Error", ""))
