@@ -235,24 +235,31 @@ func (n *realNode) checkMending() {
 	}
 }
 
-// TestDownAfterAFailedUpLeavesNothing has a kubelet that cannot start, when everything else runs.
+// TestDownAfterAFailedUpLeavesNothing has a kubelet that cannot start, when everything else runs. The node of one cluster that did
+// not come up does not hinder that of another.
 func TestDownAfterAFailedUpLeavesNothing(t *testing.T) {
 	needRealNode(t)
-	before := machineState(t)
-	stateDir, binDir := t.TempDir(), programsWithBrokenKubelet(t)
-	down := []string{"down", "--name", "broken", "--state-dir", stateDir}
-	t.Cleanup(func() { execute(t, down...) })
-	_, err := localcluster.Up(t.Context(), localcluster.UpOptions{
-		Name: "broken", StateDir: stateDir, BinDir: binDir, Version: "v1.36.3", Nodes: localcluster.RealNode,
-		NodeCount: localcluster.KeepNodeCount, Timeout: time.Minute, Out: io.Discard,
-	})
-	var failed *localcluster.ComponentError
-	if !errors.As(err, &failed) || failed.Component != "kubelet" || failed.Tail != "cannot work like this" {
-		t.Fatalf("got %v, want the kubelet's exit status", err)
+	before, binDir := machineState(t), programsWithBrokenKubelet(t)
+	var downs [][]string
+	for range 2 {
+		stateDir := t.TempDir()
+		down := []string{"down", "--name", "broken", "--state-dir", stateDir}
+		t.Cleanup(func() { execute(t, down...) })
+		_, err := localcluster.Up(t.Context(), localcluster.UpOptions{
+			Name: "broken", StateDir: stateDir, BinDir: binDir, Version: "v1.36.3", Nodes: localcluster.RealNode,
+			NodeCount: localcluster.KeepNodeCount, Timeout: time.Minute, Out: io.Discard,
+		})
+		var failed *localcluster.ComponentError
+		if !errors.As(err, &failed) || failed.Component != "kubelet" || failed.Tail != "cannot work like this" {
+			t.Fatalf("got %v, want the kubelet's exit status", err)
+		}
+		checkNoProcess(t, stateDir)
+		downs = append(downs, down)
 	}
-	checkNoProcess(t, stateDir)
-	mustRun(t, down...)
-	checkNoFile(t, stateDir)
+	for _, down := range downs {
+		mustRun(t, down...)
+		checkNoFile(t, down[len(down)-1])
+	}
 	if diff := cmp.Diff(before, machineState(t)); diff != "" {
 		t.Errorf("the machine is not what it was (-before +after):\n%s", diff)
 	}

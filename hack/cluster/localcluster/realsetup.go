@@ -9,6 +9,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -89,6 +90,9 @@ func (l *launch) prepareMachine(ctx context.Context) error {
 	if err := machine.EnsurePackages(ctx, l.out); err != nil {
 		return err
 	}
+	if err := l.releaseEndedNode(ctx); err != nil {
+		return err
+	}
 	if err := machine.Claim(ctx, c.dir, serviceCIDR, realPodCIDR); err != nil {
 		return err
 	}
@@ -98,6 +102,33 @@ func (l *launch) prepareMachine(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// releaseEndedNode frees the machine's links of a node of another cluster that has ended without being taken down: it was killed,
+// or its cluster did not come up. When that cluster comes up again, its node claims them anew.
+func (l *launch) releaseEndedNode(ctx context.Context) error {
+	owner, err := machine.Owner()
+	if err != nil || owner == "" || owner == l.cluster.dir {
+		return err
+	}
+	if state := filepath.Dir(owner); state != filepath.Dir(l.cluster.dir) { // in the same folder, this launcher is the only one
+		now, cancel := context.WithTimeout(ctx, 0)
+		defer cancel()
+		unlock, err := files.Lock(now, state, func() {})
+		switch {
+		case errors.Is(err, context.DeadlineExceeded): // the node is just being started or stopped
+			return nil
+		case err == nil:
+			defer unlock()
+		case !errors.Is(err, fs.ErrNotExist):
+			return err
+		}
+	}
+	if (process.Process{Name: nodeInit, Dir: owner}).PID() != 0 {
+		return nil
+	}
+	say(l.out, "the real node of the cluster in %s has ended: its network is taken over\n", owner)
+	return machine.Release(ctx, owner)
 }
 
 // setUpNode makes the inside of the node's namespaces a place where a kubelet can work, unless it is that already.

@@ -36,14 +36,13 @@ const links = "/sys/class/net"
 // already has a real node of another cluster, or addresses that the node's network or one of the
 // networks behind it (such as 10.96.0.0/16) would hide. A bridge that dir has already is left alone.
 func Claim(ctx context.Context, dir string, behind ...string) error {
-	switch owner, err := owner(); {
+	switch owner, err := Owner(); {
 	case err != nil:
 		return err
 	case owner == dir:
 		return run(ctx, "ip", "link", "set", "dev", bridge, "up")
 	case owner != "":
-		return fmt.Errorf("this machine already has a real node, that of the cluster in %s: take it down first "+
-			"(when that folder is gone: ip link delete %s)", owner, bridge)
+		return fmt.Errorf("this machine already has a real node, that of the cluster in %s: take it down first", owner)
 	}
 	if err := checkAddresses(append(behind, nodeNetwork)); err != nil {
 		return err
@@ -65,12 +64,12 @@ func Claim(ctx context.Context, dir string, behind ...string) error {
 
 // Owns says whether the machine's real node belongs to the cluster in folder dir.
 func Owns(dir string) bool {
-	owner, err := owner()
+	owner, err := Owner()
 	return err == nil && owner == dir
 }
 
-// owner is the folder of the cluster that has the bridge, or empty when there is no bridge.
-func owner() (string, error) {
+// Owner is the folder of the cluster that has the bridge, or empty when there is no bridge.
+func Owner() (string, error) {
 	if !exists(bridge) {
 		return "", nil
 	}
