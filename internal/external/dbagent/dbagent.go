@@ -15,15 +15,16 @@ import (
 	"net/http"
 	"time"
 	"unicode/utf8"
-)
 
-// Protocol is the version of the exchange that this package reads.
-const Protocol = 1
+	"github.com/acme/platform-operator/internal/database/result"
+)
 
 const (
 	// maxBody and maxText bound what is read of an answer, in bytes.
 	maxBody = 64 << 10
 	maxText = 300
+	// maxAccounts is how many accounts the user of a database has.
+	maxAccounts = 2
 	// timeout bounds one call.
 	timeout = 5 * time.Second
 )
@@ -31,41 +32,7 @@ const (
 // Agent asks agents.
 type Agent interface {
 	// Status asks the agent at an address, HOST:PORT.
-	Status(ctx context.Context, address string) (Status, error)
-}
-
-// Status is what an agent reports.
-type Status struct {
-	// Protocol is the version of the exchange.
-	Protocol int `json:"protocol"`
-	// Phase is Waiting, Initializing, Starting, Running or Stopping; Message says what it waits for.
-	Phase   string `json:"phase"`
-	Message string `json:"message"`
-	// ServerVersion is that of the server that runs.
-	ServerVersion string `json:"serverVersion"`
-	// AdminError is why the agent cannot log in with its own account; empty if it can.
-	AdminError string `json:"adminError"`
-	// Accounts are those of the user.
-	Accounts []Account `json:"accounts"`
-	// Storage is the state of the volume.
-	Storage Storage `json:"storage"`
-}
-
-// Account is an account of the user.
-type Account struct {
-	// Slot is a or b.
-	Slot string `json:"slot"`
-	// Revision is that of the password that is in force; InForce tells that it is the one that the agent was given last.
-	Revision string `json:"revision"`
-	InForce  bool   `json:"inForce"`
-	// Error is why the last one could not be applied.
-	Error string `json:"error"`
-}
-
-// Storage is the state of the volume, in bytes. Total is 0 if it is not known.
-type Storage struct {
-	Total int64 `json:"total"`
-	Free  int64 `json:"free"`
+	Status(ctx context.Context, address string) (result.Status, error)
 }
 
 // HTTP asks over HTTP.
@@ -84,7 +51,7 @@ func NewHTTP(dial func(ctx context.Context, network, address string) (net.Conn, 
 }
 
 // Status implements Agent.
-func (h *HTTP) Status(ctx context.Context, address string) (s Status, err error) {
+func (h *HTTP) Status(ctx context.Context, address string) (s result.Status, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/status", nil)
 	if err != nil {
 		return s, err
@@ -105,24 +72,25 @@ func (h *HTTP) Status(ctx context.Context, address string) (s Status, err error)
 		return s, fmt.Errorf("the agent answers with more than %d bytes", maxBody)
 	}
 	if err := json.Unmarshal(body, &s); err != nil {
-		return Status{}, errors.New("the agent's answer is no status")
+		return result.Status{}, errors.New("the agent's answer is no status")
 	}
-	if s.Protocol != Protocol {
-		return Status{}, fmt.Errorf("the agent speaks protocol %d, not %d", s.Protocol, Protocol)
+	if s.Protocol != result.Protocol {
+		return result.Status{}, fmt.Errorf("the agent speaks protocol %d, not %d", s.Protocol, result.Protocol)
 	}
-	return s.bounded(), nil
+	bound(&s)
+	return s, nil
 }
 
-// bounded shortens texts, which become messages of conditions.
-func (s Status) bounded() Status {
-	for _, text := range []*string{&s.Phase, &s.Message, &s.ServerVersion, &s.AdminError} {
+// bound shortens texts, which become messages of conditions.
+func bound(s *result.Status) {
+	for _, text := range []*string{&s.Phase, &s.Message, &s.ServerVersion, &s.StartedAt, &s.Door, &s.Restored, &s.Parameters.Error} {
 		*text = printable(*text)
 	}
-	s.Accounts = s.Accounts[:min(len(s.Accounts), 2)]
+	s.Accounts = s.Accounts[:min(len(s.Accounts), maxAccounts)]
 	for i := range s.Accounts {
-		s.Accounts[i].Error = printable(s.Accounts[i].Error)
+		a := &s.Accounts[i]
+		a.Name, a.Error = printable(a.Name), printable(a.Error)
 	}
-	return s
 }
 
 // printable returns the beginning of a text without control characters.

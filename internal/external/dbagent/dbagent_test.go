@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/acme/platform-operator/internal/database/result"
 )
 
 // answering gives an Agent that reaches one server, wherever it is asked to connect to.
@@ -39,9 +41,9 @@ func TestStatus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Status{
-		Protocol: 1, Phase: "Running", Message: "a b", Storage: Storage{100, 9},
-		Accounts: []Account{{Slot: "a", Revision: "r1", InForce: true}, {Slot: "b", Error: strings.Repeat("x", maxText)}},
+	want := result.Status{
+		Protocol: 1, Phase: "Running", Message: "a b", Storage: result.Storage{Total: 100, Free: 9},
+		Accounts: []result.Account{{Slot: "a", Revision: "r1", InForce: true}, {Slot: "b", Error: strings.Repeat("x", maxText)}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
@@ -61,7 +63,7 @@ func TestWhatIsNoStatus(t *testing.T) {
 	} {
 		t.Run(want, func(t *testing.T) {
 			got, err := answering(t, handle).Status(t.Context(), "db-g1.ns.svc:8090")
-			if err == nil || !strings.Contains(err.Error(), want) || !cmp.Equal(got, Status{}) {
+			if err == nil || !strings.Contains(err.Error(), want) || !cmp.Equal(got, result.Status{}) {
 				t.Errorf("got %+v, %v", got, err)
 			}
 		})
