@@ -24,6 +24,8 @@ const (
 	AnnotationVolumeOf = databasesPrefix + "volume-of"
 	// AnnotationReclaimPolicy on a PersistentVolume is its reclaim policy before the operator set it to Retain.
 	AnnotationReclaimPolicy = databasesPrefix + "reclaim-policy"
+	// AnnotationServer on a claim and its volume is the type and the version of the server whose data they have, as "postgres 18".
+	AnnotationServer = databasesPrefix + "server"
 	// AnnotationProtocol on a pod template is the version of the protocol between operator and agent.
 	AnnotationProtocol = databasesPrefix + "agent-protocol"
 )

@@ -176,8 +176,9 @@ func (c contents) comparable(unique string) map[string]any {
 	}
 	replacer := strings.NewReplacer(replace...)
 	plainly := func(text string) string { return slots.ReplaceAllString(replacer.Replace(text), "-SLOT") }
-	out := map[string]any{}
-	for key, o := range c {
+	out, drawn := map[string]any{}, map[string]string{}
+	for _, key := range sortedKeys(c) {
+		o := c[key]
 		text, err := json.Marshal(bare(o))
 		Expect(err).NotTo(HaveOccurred())
 		var plain map[string]any
@@ -185,11 +186,20 @@ func (c contents) comparable(unique string) map[string]any {
 		text = keyed.ReplaceAll(text, []byte(`HASH"`))
 		text = terms.ReplaceAll(text, []byte(`${1}0`))
 		text = seenAs.ReplaceAll(text, []byte(`"$1":"SEEN"`))
+		text = random.ReplaceAllFunc(text, func(found []byte) []byte { // the same one in two places stays the same one
+			if drawn[string(found)] == "" {
+				drawn[string(found)] = fmt.Sprintf("RANDOM%d", len(drawn))
+			}
+			return []byte(drawn[string(found)])
+		})
 		Expect(json.Unmarshal(text, &plain)).To(Succeed())
 		out[plainly(key)] = plain
 	}
 	return out
 }
+
+// random are passwords that are generated, and what numbers them.
+var random = regexp.MustCompile(`\b[A-Z2-7]{26}\b`)
 
 // slots end the names of runs.
 var slots = regexp.MustCompile(`-20\d{10}\b`)

@@ -59,6 +59,10 @@ type PlatformOperatorConfig struct {
 	// LeaderElection configures the kind LeaderElection.
 	// +optional
 	LeaderElection LeaderElectionsConfig `json:"leaderElection,omitzero"`
+
+	// Database configures the kind Database.
+	// +optional
+	Database DatabaseConfig `json:"database,omitzero"`
 }
 
 // section is one part of the configuration file.

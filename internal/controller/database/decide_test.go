@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/acme/platform-operator/internal/database/result"
 )
 
 // counting makes fresh1, fresh2, ...
@@ -23,7 +25,7 @@ func counting() func() string {
 // steady are accounts at rest, and what belongs to them.
 func steady() credentials {
 	return credentials{
-		now: time.Unix(1000, 0), user: "app", shown: login{"app", "one"},
+		now: time.Unix(1000, 0), kind: result.Postgres, user: "app", shown: login{"app", "one"},
 		have:   accounts{admin: "root", slots: [2]password{{"one", "r1"}}, current: slotA},
 		inside: map[slot]applied{slotA: {revision: "r1", inForce: true}},
 	}

@@ -4,6 +4,8 @@
 package database
 
 import (
+	"strconv"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -13,12 +15,13 @@ import (
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 
 	v1alpha1 "github.com/acme/platform-operator/api/databases/v1alpha1"
+	"github.com/acme/platform-operator/internal/database/result"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
 )
 
 // protocol is the version of what operator and agent exchange. A change of it restarts every database.
-const protocol = "1"
+var protocol = strconv.Itoa(result.Protocol)
 
 // The containers and volumes of the pod.
 const (
@@ -107,10 +110,10 @@ func (in input) server() *corev1ac.ContainerApplyConfiguration {
 			corev1ac.VolumeMount().WithName(volumeAgent).WithMountPath("/agent").WithReadOnly(true),
 			corev1ac.VolumeMount().WithName(volumeAgent).WithMountPath("/etc/passwd").WithSubPath("passwd").WithReadOnly(true),
 			corev1ac.VolumeMount().WithName(volumeAgent).WithMountPath("/etc/group").WithSubPath("group").WithReadOnly(true),
-			corev1ac.VolumeMount().WithName(volumeRun).WithMountPath("/run/database"),
-			corev1ac.VolumeMount().WithName(volumeTmp).WithMountPath("/tmp"),
-			corev1ac.VolumeMount().WithName(volumeData).WithMountPath("/data"),
-			corev1ac.VolumeMount().WithName(volumeAccounts).WithMountPath("/etc/database/accounts").WithReadOnly(true))
+			corev1ac.VolumeMount().WithName(volumeRun).WithMountPath(result.RunDir),
+			corev1ac.VolumeMount().WithName(volumeTmp).WithMountPath(result.ScratchDir),
+			corev1ac.VolumeMount().WithName(volumeData).WithMountPath(result.DataDir),
+			corev1ac.VolumeMount().WithName(volumeAccounts).WithMountPath(result.AccountsDir).WithReadOnly(true))
 }
 
 func probe(path string, period int32) *corev1ac.ProbeApplyConfiguration {
