@@ -72,8 +72,9 @@ func (r *run) overlaps(ctx context.Context) (engine.Outcome, error) {
 	if oldest == nil {
 		return engine.Done(), nil
 	}
+	shared := r.shared(selectorOf(oldest))
 	return engine.Block(ReasonOverlaps, fmt.Sprintf("the LeaderElection %s, which is older, marks %s with the label %s, too; "+
-		"choose another spec.podSelector, or another spec.label in a new LeaderElection", oldest.Name, r.shared(selectorOf(oldest)), labelOf(r.Obj).Key)), nil
+		"choose another spec.podSelector, or another spec.label in a new LeaderElection", oldest.Name, shared, labelOf(r.Obj).Key)), nil
 }
 
 // list lists objects of the namespace from the cache.
