@@ -129,9 +129,9 @@ test: test-tools ## Run all tests, those of the controllers against a real etcd 
 	say() { printf '\n=== %s, %d min after the start\n' "$$1" $$((SECONDS / 60)); }; \
 	say "1 of 3: the modules $(MODULES): about a minute"; \
 	for m in $(MODULES); do echo "testing $$m"; (cd $$m && go test -count=1 $(TEST_FLAGS) ./...) || failed=1; done; \
-	say "2 of 3: $$total packages: about six minutes"; \
+	say "2 of 3: $$total packages: about eleven minutes"; \
 	go test -p $(PACKAGES) -timeout 35m $(TEST_FLAGS) $$packages | hack/progress.sh $$total || failed=1; \
-	say "3 of 3: the guarantees, a dot for each spec: about twelve minutes"; \
+	say "3 of 3: the guarantees, a dot for each spec: about fifteen minutes"; \
 	go tool ginkgo --procs=$(PROCS) --timeout=30m --no-color $(GUARANTEES) || failed=1; \
 	say "$$([ $$failed = 0 ] && echo all tests passed || echo some tests FAILED)"; \
 	exit $$failed

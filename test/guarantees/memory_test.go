@@ -26,12 +26,16 @@ const (
 	maxGrowth     = 50 << 20
 )
 
-// describeBounded has G8 and G14, each spec of which fills a control plane of its own: in order, so that there is one at a time.
+// describeBounded has G8 and G14, each spec of which fills a control plane of its own: in order, so that there is one at a time, but
+// for the flood, which takes as long as all others together.
 func describeBounded(all []*kind) {
 	Describe("With much in the cluster", Ordered, ContinueOnFailure, func() {
 		BeforeEach(OwnPlane)
 		describeMemory(keepers("G8", all))
 		describeLarge()
+	})
+	Describe("With a flood in the cluster", func() {
+		BeforeEach(OwnPlane)
 		describeFlood(keepers("G14", all))
 	})
 }
