@@ -132,19 +132,19 @@ func (a *admin) fill(ctx context.Context, o Options, what string, load func() er
 		return true, a.checked(check)
 	case strings.HasPrefix(state, done):
 		return false, result.Errorf(result.NotEmpty, "the database was made from %s: restore into a new one", strings.TrimPrefix(state, done))
-	case !strings.HasPrefix(state, begun):
+	case strings.HasPrefix(state, begun):
+		// Before the door: an attempt that was killed in here has left no database whose door could be closed. Users cannot log in since
+		// it was claimed.
+		if err := a.engine.Reset(ctx, a.target, a.names); err != nil {
+			return false, err
+		}
+	default:
 		if err := a.claim(ctx, what, wanted); err != nil {
 			return false, err
 		}
 	}
 	for _, step := range []func() error{
 		func() error { return a.mark(ctx, begun+what, wanted) },
-		func() error {
-			if !strings.HasPrefix(state, begun) {
-				return nil
-			}
-			return a.engine.Reset(ctx, a.target, a.names)
-		},
 		load,
 		func() error { return a.checked(check) },
 		func() error { return a.mark(ctx, done+what, wanted) },

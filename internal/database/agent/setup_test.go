@@ -93,6 +93,7 @@ func TestMigrate(t *testing.T) {
 		begin := time.Now()
 		old.mustJob("door", "--state=closed")
 		took := time.Since(begin) + 500*time.Millisecond
+		fresh.killedWhileEmptied()
 		for range kills() {
 			fresh.killJob(2*took, "migrate", args...)
 		}

@@ -327,11 +327,15 @@ func (p *pod) stop() {
 // as opens a pool as a user.
 func (p *pod) as(name, password string) *sql.DB {
 	p.t.Helper()
+	return p.open(name, password, p.names.Database)
+}
+
+func (p *pod) open(name, password, database string) *sql.DB {
+	p.t.Helper()
 	engine, err := server.ForType(p.kind)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	database := p.names.Database
 	db, err := engine.Open(server.Target{Host: "127.0.0.1", Port: p.port, User: name, Password: password, Database: database})
 	if err != nil {
 		p.t.Fatal(err)
@@ -343,6 +347,16 @@ func (p *pod) as(name, password string) *sql.DB {
 func (p *pod) user() *sql.DB { return p.as(p.names.User, userPassword) }
 
 func (p *pod) admin() *sql.DB { return p.as(result.Admin, adminPassword) }
+
+// killedWhileEmptied leaves what a Job leaves that was killed after it had dropped the database that it fills: no database.
+func (p *pod) killedWhileEmptied() {
+	p.t.Helper()
+	engine, err := server.ForType(p.kind)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.exec(p.open(result.Admin, adminPassword, result.AdminDatabase), engine.Upsert("filling", "begun "+p.names.Database), "DROP DATABASE app")
+}
 
 func (p *pod) exec(db *sql.DB, statements ...string) {
 	p.t.Helper()
