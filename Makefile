@@ -169,7 +169,7 @@ test-agent-kills: bin/versitygw ## Kill each verb of the database agent at 30 ra
 	hack/packages.sh postgres mariadbd
 	AGENT_KILLS=30 go test -count=1 -timeout 60m -v -run 'Kills|Migrate|S3' $(TEST_FLAGS) ./internal/database/agent
 
-# Every mutation takes a compilation, and some a control plane: all of them about half an hour, the quick ones two minutes.
+# Every mutation takes a compilation, and some a control plane: all of them about half an hour, the quick ones seven minutes.
 .PHONY: mutate
 mutate: ## Check that a test fails for each of many small, wrong edits of the product; ARGS=--quick for some
 	hack/packages.sh slapd postgres mariadbd
