@@ -72,7 +72,9 @@ func RegisterAnnotated(mgr ctrl.Manager, a Annotated) error {
 			if !o.DeletionTimestamp.IsZero() {
 				return ctrl.Result{}, nil
 			}
+			ctx, span := startRun(ctx, a.Name, o)
 			out, err := a.Run(context.WithValue(ctx, kindKey{}, a.Name), o)
+			endSpan(span, err)
 			return resultOf(ctx, clock.RealClock{}, out, err)
 		}))
 }

@@ -22,6 +22,16 @@ type Step struct {
 	Run func(ctx context.Context) (Outcome, error)
 }
 
+// run runs the step in a span of its own. An error has an outcome, too.
+func (s Step) run(ctx context.Context) (out Outcome, err error) {
+	ctx, span := startStep(ctx, s.Condition)
+	defer func() { endStep(span, out, err) }()
+	if out, err = s.Run(ctx); err != nil {
+		out = failed(err)
+	}
+	return out, err
+}
+
 // Then returns the step followed by more work under the same condition, if the step lets the run continue.
 func (s Step) Then(next func(ctx context.Context) (Outcome, error)) Step {
 	return Step{s.Condition, func(ctx context.Context) (Outcome, error) {

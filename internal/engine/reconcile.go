@@ -59,13 +59,15 @@ type runner[T Object] struct {
 }
 
 // Reconcile implements reconcile.ObjectReconciler: one run of one object.
-func (r *runner[T]) Reconcile(ctx context.Context, obj T) (ctrl.Result, error) {
+func (r *runner[T]) Reconcile(ctx context.Context, obj T) (_ ctrl.Result, err error) {
 	if IsCut(obj) {
 		if !large.TryAcquire(1) {
 			return ctrl.Result{RequeueAfter: jitter(largeRetry)}, nil
 		}
 		defer large.Release(1)
 	}
+	ctx, span := startRun(ctx, r.Name, obj)
+	defer func() { endSpan(span, err) }()
 	return r.reconcile(context.WithValue(ctx, kindKey{}, r.Name), obj)
 }
 
@@ -170,10 +172,7 @@ func walk(ctx context.Context, steps []Step, record func(i int, out Outcome)) (O
 	defer cancel()
 	all := Outcome{reason: reasonReady, message: "all steps are done"}
 	for i, step := range steps {
-		out, err := step.Run(ctx)
-		if err != nil {
-			out = failed(err)
-		}
+		out, err := step.run(ctx)
 		if out.state == again {
 			return out, nil
 		}

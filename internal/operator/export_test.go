@@ -21,3 +21,6 @@ func Expected() []string {
 	}
 	return out
 }
+
+// ResourceOf is what spans of requests are called after.
+var ResourceOf = resourceOf

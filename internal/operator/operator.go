@@ -86,7 +86,13 @@ func Run(ctx context.Context, restConfig *rest.Config, o Options) error {
 	}
 	for ctx.Err() == nil && source != nil {
 		ctrl.Log.Info("Starting", "configuration", source.Origin, "version", source.Version)
-		if source, err = runOnce(ctx, restConfig, o, source, counters); err != nil {
+		traces, err := startTracing(ctx, source.Config.Tracing, ownNamespace{reader, o.Namespace}, o.Version)
+		if err != nil {
+			return err
+		}
+		source, err = runOnce(ctx, traces.requests(restConfig), o, source, counters)
+		traces.stop()
+		if err != nil {
 			return err
 		}
 	}

@@ -211,6 +211,8 @@ func TestRun(t *testing.T) {
 		}
 	})
 	t.Run("a valid configuration restarts it, its absence too", func(t *testing.T) { restarts(t, w.in(t)) })
+	t.Run("runs are traced when it names a collector", func(t *testing.T) { traces(t, w.in(t)) })
+	t.Run("a collector that does not work holds nothing up", func(t *testing.T) { losesSpans(t, w.in(t)) })
 	t.Run("an invalid one does not", func(t *testing.T) { rejects(t, w.in(t)) })
 	t.Run("metrics are for those who may read them", func(t *testing.T) { metrics(t, w.in(t), "https://"+o.MetricsAddress+"/metrics") })
 	t.Run("it is not ready without its kinds", func(t *testing.T) { unready(t, w.in(t), probe("/readyz/crds")) })
@@ -297,7 +299,7 @@ func metrics(t *testing.T, w *world, url string) {
 		`platform_operator_objects{kind="acmenamespace",ready="True"}`, `platform_operator_api_writes_total{kind="acmenamespace",verb="apply"}`,
 		`platform_operator_condition_transitions_total{condition="Ready",kind="acmenamespace",status="True"}`,
 		`platform_operator_time_to_ready_seconds_count{kind="acmenamespace"}`, `controller_runtime_reconcile_total{controller="acmenamespace",result="success"}`,
-		`platform_operator_config_reloads_total{result="applied"} 2`,
+		`platform_operator_config_reloads_total{result="applied"} 6`,
 	} {
 		if !strings.Contains(text, m) {
 			t.Errorf("there is no metric %s", m)
@@ -314,7 +316,7 @@ func metrics(t *testing.T, w *world, url string) {
 
 func unready(t *testing.T, w *world, probe func() (int, string)) {
 	crds := envtest.CRDInstallOptions{Paths: []string{testenv.RepoFile("config", "crd", "bases")}}
-	for _, name := range []string{"before", "during"} {
+	for _, name := range []string{"before", "during", "traced", "quiet", "untraced"} {
 		n := team(name)
 		w.eventually("its namespace is to be retained", func() bool {
 			w.must(w.admin.Get(t.Context(), client.ObjectKeyFromObject(n), n))

@@ -36,6 +36,10 @@ type PlatformOperatorConfig struct {
 	// +optional
 	Manager ManagerConfig `json:"manager,omitzero"`
 
+	// Tracing configures OpenTelemetry traces of what the operator does.
+	// +optional
+	Tracing TracingConfig `json:"tracing,omitzero"`
+
 	// AcmeNamespace configures the kind AcmeNamespace.
 	// +optional
 	AcmeNamespace AcmeNamespaceConfig `json:"acmeNamespace,omitzero"`

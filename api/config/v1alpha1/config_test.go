@@ -90,7 +90,7 @@ func TestSections(t *testing.T) {
 	for _, s := range c.sections() {
 		names = append(names, s.name)
 	}
-	known := []string{"manager", "acmeNamespace", "configWatcher", "rebootPolicy", "cronTab"} // in the order of the file
+	known := []string{"manager", "tracing", "acmeNamespace", "configWatcher", "rebootPolicy", "cronTab"} // in the order of the file
 	if diff := cmp.Diff(known, names[:len(known)]); diff != "" {
 		t.Errorf("sections (-want +got):\n%s", diff)
 	}
