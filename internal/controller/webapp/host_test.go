@@ -226,6 +226,12 @@ var _ = Describe("A host name that is given up", Ordered, func() {
 		composed(second)
 	})
 
+	// soon is composed by an event: without one, the next look is a minute later.
+	soon := func(a *v1alpha1.WebApp) {
+		GinkgoHelper()
+		Eventually(Condition(a, "Composed")).WithTimeout(30 * time.Second).Should(Equal("True Done"))
+	}
+
 	It("is free once the Ingress of a WebApp that is being deleted is gone", func() {
 		first := composed(asking("left.acme.com"))
 		hold(first)
@@ -233,7 +239,19 @@ var _ = Describe("A host name that is given up", Ordered, func() {
 		second := asking("left.acme.com")
 		taken(second)
 		Remove(ingressOf(first))
-		composed(second)
+		soon(second)
+	})
+
+	It("is free at once when a WebApp goes that never had an Ingress", func() {
+		first := webApp(Namespace(), func(s *v1alpha1.WebAppSpec) { s.WebAppHostname = "never.acme.com" })
+		first.Annotations = map[string]string{names.AnnotationPaused: "true"}
+		Create(first)
+		Eventually(Condition(first, "Paused")).Should(HavePrefix("True"))
+		Eventually(time.Now).Should(BeTemporally(">=", first.CreationTimestamp.Add(time.Second)), "the seconds that are recorded differ")
+		second := asking("never.acme.com")
+		taken(second)
+		Remove(first)
+		soon(second)
 	})
 
 	It("stays with a WebApp that is gone until its Ingress is", func() {
