@@ -62,7 +62,7 @@ generate: bin/controller-gen ## Generate deep copies of the API types
 	bin/controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
 
 # Groups of the API that nothing serves yet: they have types and tests, and no CRD.
-UNSERVED := databases scheduling
+UNSERVED := databases
 SERVED = $(foreach group,$(filter-out $(UNSERVED),$(notdir $(wildcard api/*))),paths=./api/$(group)/...)
 
 # CRDs go by way of dist/, so that the CRD of a kind that is gone disappears and bases/ is never half full.

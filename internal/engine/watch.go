@@ -31,8 +31,8 @@ import (
 // Reference declares objects that objects of a kind refer to by name. The engine watches them, so that an
 // object that is blocked on one is requeued when it appears or changes.
 type Reference[T Object] struct {
-	// To is an empty object of the type. Secrets and ConfigMaps are watched as metadata only: read the
-	// named ones with Scope.Live.
+	// To is an empty object of the type. Secrets, ConfigMaps and Nodes are watched as metadata only: read the rest of
+	// the named ones with Scope.Live.
 	To client.Object
 	// Keys are the names that one object refers to.
 	Keys func(T) []client.ObjectKey
@@ -45,7 +45,7 @@ type Reference[T Object] struct {
 // options are how the engine watches what is referred to.
 func (ref Reference[T]) options() (opts []builder.WatchesOption) {
 	switch ref.To.(type) {
-	case *corev1.Secret, *corev1.ConfigMap:
+	case *corev1.Secret, *corev1.ConfigMap, *corev1.Node:
 		opts = append(opts, builder.OnlyMetadata)
 	}
 	if ref.Changed != nil {

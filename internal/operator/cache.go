@@ -38,6 +38,7 @@ func cacheOptions(kinds []Kind) cache.Options {
 		{of: &appsv1.StatefulSet{}, foreign: pruneWorkload},
 		{of: &batchv1.Job{}, foreign: bare, child: pruneJob},
 		{of: &corev1.ConfigMap{}, foreign: pruneSource},
+		{of: &corev1.Node{}, foreign: pruneNode},
 		{of: &corev1.Secret{}, foreign: pruneSource},
 		{of: &workloadsv1alpha1.WebApp{}, foreign: pruneWebApp},
 		// A cluster has many of these, which nodes and components renew all the time. What is read of those that have lost

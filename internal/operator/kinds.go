@@ -4,6 +4,7 @@
 package operator
 
 import (
+	"os"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +16,7 @@ import (
 	batchv1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
 	configv1alpha1 "github.com/acme/platform-operator/api/config/v1alpha1"
 	coordinationv1alpha1 "github.com/acme/platform-operator/api/coordination/v1alpha1"
+	schedulingv1alpha1 "github.com/acme/platform-operator/api/scheduling/v1alpha1"
 	tenancyv1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	workloadsv1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
 	"github.com/acme/platform-operator/internal/controller/acmenamespace"
@@ -22,10 +24,13 @@ import (
 	"github.com/acme/platform-operator/internal/controller/crontab"
 	"github.com/acme/platform-operator/internal/controller/leaderelection"
 	"github.com/acme/platform-operator/internal/controller/rebootpolicy"
+	"github.com/acme/platform-operator/internal/controller/schedulerprofile"
 	"github.com/acme/platform-operator/internal/controller/webapp"
 	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/scheduling"
 	acmenamespacewebhook "github.com/acme/platform-operator/internal/webhook/acmenamespace"
 	crontabwebhook "github.com/acme/platform-operator/internal/webhook/crontab"
+	schedulerprofilewebhook "github.com/acme/platform-operator/internal/webhook/schedulerprofile"
 )
 
 // Kind is one row of the table of kinds.
@@ -149,12 +154,31 @@ var Kinds = []Kind{
 			})
 		},
 	},
+	{
+		Object: &schedulingv1alpha1.SchedulerProfile{},
+		Conditions: []string{
+			schedulerprofile.Accepted, schedulerprofile.Granted, schedulerprofile.Supported, schedulerprofile.Composed, schedulerprofile.Serving,
+			schedulerprofile.Routed,
+		},
+		Holds: schedulerprofile.Holds,
+		Register: func(mgr ctrl.Manager, d Deps) error {
+			return schedulerprofile.Register(mgr, schedulerprofile.Options{
+				Namespace:               d.Namespace,
+				Images:                  scheduling.ImagesOf(os.Environ()),
+				MaxConcurrentReconciles: int(*d.Config.SchedulerProfile.MaxConcurrentReconciles),
+				RetryMax:                d.Config.SchedulerProfile.RetryMax.Duration,
+				Clock:                   d.Clock,
+			})
+		},
+		Webhook: func(mgr ctrl.Manager, _ Deps) error { return schedulerprofilewebhook.Register(mgr) },
+	},
 }
 
 // schemes register the types of every API group.
 var schemes = []func(*runtime.Scheme) error{
 	autorebootv1alpha1.AddToScheme, batchv1alpha1.AddToScheme, coordinationv1alpha1.AddToScheme, tenancyv1alpha1.AddToScheme,
 	workloadsv1alpha1.AddToScheme,
+	schedulingv1alpha1.AddToScheme,
 }
 
 // protectedNames returns the patterns of the configuration, and the operator's own namespace.

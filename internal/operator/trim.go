@@ -177,6 +177,24 @@ func pruneSource(o client.Object) client.Object {
 	return o
 }
 
+// pruneNode keeps of a Node its labels: which profiles of schedulers select it.
+func pruneNode(o client.Object) client.Object {
+	cut := engine.IsCut(o)
+	if _, ok := o.(*metav1.PartialObjectMetadata); !ok {
+		labels := o.GetLabels()
+		o, cut = bare(o), true
+		o.SetLabels(labels)
+	}
+	o.SetAnnotations(nil)
+	o.SetFinalizers(nil)
+	o.SetOwnerReferences(nil)
+	o.SetManagedFields(nil)
+	if cut {
+		markCut(o)
+	}
+	return o
+}
+
 // pruneWorkload keeps of a workload only what restarts need: which pods it creates, its restart marks, and
 // whether it is rolling.
 func pruneWorkload(o client.Object) client.Object {

@@ -101,6 +101,22 @@ func TestOfConfigMapsAndSecretsOnlyOurMarksAreHeld(t *testing.T) {
 	}
 }
 
+func TestOfNodesOnlyLabelsAreHeld(t *testing.T) {
+	m := full("o", ofOther)
+	m.Namespace = ""
+	want := metadataOf("Node", metav1.ObjectMeta{
+		Name: "o", UID: "u", ResourceVersion: "7", Generation: 3,
+		Labels: map[string]string{"theirs": "x", names.LabelManagedBy: names.Operator, names.LabelOwnerUID: "uid"},
+	})
+	if diff := cmp.Diff(want, cached(t, metadataOf("Node", m))); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	whole := cached(t, &corev1.Node{ObjectMeta: m, Status: corev1.NodeStatus{Images: []corev1.ContainerImage{{}}}})
+	if len(whole.Status.Images) > 0 || whole.Labels["theirs"] != "x" || !engine.IsCut(whole) {
+		t.Errorf("a Node is held with its status: %+v", whole)
+	}
+}
+
 func TestChildrenAreHeldWhole(t *testing.T) {
 	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}}}}
 	d := cached(t, &appsv1.Deployment{ObjectMeta: full("o", ofCron), Spec: appsv1.DeploymentSpec{Template: template}})

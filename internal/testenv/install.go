@@ -4,11 +4,13 @@
 package testenv
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -81,6 +83,29 @@ func InstallOperator(cp *ControlPlane) error {
 	return awaitRole(cl)
 }
 
+// InstallScheduling applies config/scheduling, as an administrator does for SchedulerProfiles.
+func InstallScheduling(cp *ControlPlane) error {
+	cl, err := client.New(cp.Config, client.Options{})
+	if err != nil {
+		return err
+	}
+	text, err := exec.Command(RepoFile("bin", "kustomize"), "build", RepoFile("config", "scheduling")).Output()
+	if err != nil {
+		return fmt.Errorf("building config/scheduling: %w", err)
+	}
+	objects, err := readAll(bytes.NewReader(text))
+	if err != nil {
+		return fmt.Errorf("reading config/scheduling: %w", err)
+	}
+	for _, u := range objects {
+		err := cl.Apply(context.Background(), client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("testenv"), client.ForceOwnership)
+		if err != nil {
+			return fmt.Errorf("installing %s %s: %w", u.GetKind(), u.GetName(), err)
+		}
+	}
+	return nil
+}
+
 // readFolder reads the objects that the kustomization.yaml of a folder lists.
 func readFolder(folder string) ([]*unstructured.Unstructured, error) {
 	text, err := os.ReadFile(filepath.Join(folder, "kustomization.yaml"))
@@ -109,14 +134,21 @@ func ReadObjects(file string) ([]*unstructured.Unstructured, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	var all []*unstructured.Unstructured
-	for d := utilyaml.NewYAMLOrJSONDecoder(f, 4096); ; {
+	all, err := readAll(f)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", file, err)
+	}
+	return all, nil
+}
+
+func readAll(from io.Reader) (all []*unstructured.Unstructured, err error) {
+	for d := utilyaml.NewYAMLOrJSONDecoder(from, 4096); ; {
 		u := &unstructured.Unstructured{}
 		switch err := d.Decode(u); {
 		case errors.Is(err, io.EOF):
 			return all, nil
 		case err != nil:
-			return nil, fmt.Errorf("reading %s: %w", file, err)
+			return nil, err
 		case len(u.Object) > 0:
 			all = append(all, u)
 		}

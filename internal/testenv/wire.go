@@ -31,8 +31,26 @@ type Write struct {
 // String is the method and the path.
 func (w Write) String() string { return w.Method + " " + w.Path }
 
-// For tells whether the write is for an object of that name or for something in a namespace of that name.
-func (w Write) For(name string) bool { return slices.Contains(strings.Split(w.Path, "/"), name) }
+// For tells whether the write is for an object of that name, for something in a namespace of that name, or for something in
+// the operator's namespace that is called after it.
+func (w Write) For(name string) bool { return For(w.Path, name) }
+
+// For is Write.For for the path of a read as well. A list by a label whose value is a name is for what has that name.
+func For(path, name string) bool {
+	path, selector, _ := strings.Cut(path, "?")
+	parts := strings.Split(path, "/")
+	if slices.Contains(parts, name) {
+		return true
+	}
+	if len(parts) < 3 || parts[0] != "namespaces" || parts[1] != OperatorNamespace {
+		return false
+	}
+	_, value, _ := strings.Cut(selector, "=")
+	return CalledAfter(value, name) || len(parts) > 3 && CalledAfter(parts[3], name)
+}
+
+// CalledAfter reports whether the name of a child begins with that of its owner.
+func CalledAfter(child, owner string) bool { return strings.HasPrefix(child, owner+"-") }
 
 // Fault makes writes fail.
 type Fault struct {
@@ -89,7 +107,8 @@ func (w *Wire) Watched() []schema.GroupVersionResource {
 	return slices.SortedFunc(maps.Keys(w.watched), func(a, b schema.GroupVersionResource) int { return strings.Compare(a.String(), b.String()) })
 }
 
-// Reads are the paths, as those of writes, of what was read so far, one object or a list. Watches are not among them.
+// Reads are the paths, as those of writes, of what was read so far, one object or a list. A list by labels ends in "?" and the
+// selector. Watches are not among them.
 func (w *Wire) Reads() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -105,7 +124,11 @@ func (w *Wire) read(req *http.Request) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if req.URL.Query().Get("watch") == "" {
-		w.reads = append(w.reads, strings.Join(parts, "/"))
+		path := strings.Join(parts, "/")
+		if selector := req.URL.Query().Get("labelSelector"); selector != "" {
+			path += "?" + selector
+		}
+		w.reads = append(w.reads, path)
 		return
 	}
 	if parts[0] == "namespaces" && len(parts) > 2 {

@@ -278,6 +278,11 @@ var bodies = map[string]func(size int) map[string]any{
 	"jobs.batch": func(size int) map[string]any {
 		return map[string]any{"spec": map[string]any{"suspend": true, "template": podTemplate(size, "Never")}}
 	},
+	"pods": func(size int) map[string]any { // which nobody looks at: others are not watched
+		p := podTemplate(size, "Always")
+		p["spec"].(map[string]any)["schedulerName"] = "none"
+		return p
+	},
 	"services": func(size int) map[string]any {
 		return map[string]any{"spec": map[string]any{"ports": []any{map[string]any{"port": int64(80)}}, "selector": manyLabels(size)}}
 	},

@@ -147,9 +147,9 @@ type crashed struct {
 	again bool
 }
 
-// form is a write whatever the object's name, and the slot of its run, is.
+// form is a write whatever the object's name, the slot of its run and the digest of its configuration are.
 func form(w testenv.Write, name string) string {
-	return slots.ReplaceAllString(strings.ReplaceAll(w.String(), name, "NAME"), "-SLOT")
+	return anonymous(strings.ReplaceAll(w.String(), name, "NAME"))
 }
 
 // occurrence is how many of the writes have the form of the last.

@@ -46,13 +46,15 @@ type ordeal struct {
 	lingers bool
 	// emptied tells that nothing stays, whatever the deletion keeps.
 	emptied bool
+	// within tells that the ordeal is about the Namespace that the object or its children are in.
+	within bool
 }
 
 func ordeals() []ordeal {
 	return []ordeal{
 		{name: "nothing unusual"},
 		{
-			name: "a Namespace that is being deleted already", arrange: terminate, end: unblock, emptied: true,
+			name: "a Namespace that is being deleted already", arrange: terminate, end: unblock, emptied: true, within: true,
 			wayOut: func(*kind) string { return "is being deleted" },
 		},
 		{
@@ -85,7 +87,8 @@ func ordeals() []ordeal {
 func describeFinalizers(k *kind) {
 	Describe("G6: lets go of an object when it meets", Label("G6"), func() {
 		for _, x := range ordeals() {
-			if x.external && !k.hasOutside("G6") || x.webhooks && !k.hasWebhook("G6") || x.lingers && k.leavesOut("G6 lingering children") {
+			if x.external && !k.hasOutside("G6") || x.webhooks && !k.hasWebhook("G6") || x.lingers && k.leavesOut("G6 lingering children") ||
+				x.within && k.leavesOut("G6 Namespace") {
 				continue
 			}
 			It(x.name, func(ctx context.Context) {

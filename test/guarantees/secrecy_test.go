@@ -32,6 +32,7 @@ const canary = "canary-sings-4f1c9e0b7a"
 // describeSecrecy has G9: the whole life of an object, in good times and in bad, with Secrets that the
 // operator reads and one that it does not.
 func describeSecrecy(k *kind) {
+	alone := k.leavesOut("G9 Secret beside it")
 	It("G9: tells nobody a secret", Label("G9"), func(ctx context.Context) {
 		configurations := k.fixture.Secretive(canary)
 		if len(configurations) == 0 {
@@ -46,7 +47,9 @@ func describeSecrecy(k *kind) {
 			}
 			op := startWith(s.Configuration)
 			o := k.several(1, "g9", k.briefly)[0]
-			Create(secretOf(o.GetName()))
+			if !alone {
+				Create(secretOf(o.GetName()))
+			}
 			op.Wire.Forget()
 			Change(o, func(o engine.Object) { k.fixture.Change(o, o.GetName()) })
 			Eventually(succeeded).WithArguments(op, o, k.fixture.Action(o.GetName())).Should(BeNumerically(">", 0))

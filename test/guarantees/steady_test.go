@@ -30,6 +30,7 @@ func describeSteady(all []*kind) {
 		op := start()
 		var objects []engine.Object
 		var uniques []string
+		each := map[string]int{}
 		// What is acted on once is acted on no more.
 		for _, k := range all {
 			for _, o := range k.several(1, "g1-changed") {
@@ -45,6 +46,7 @@ func describeSteady(all []*kind) {
 			for _, transition := range k.fixture.Transitions() {
 				objects = append(objects, k.several(1, "g1", transition)...)
 			}
+			each[k.name] = 1 + 2 + len(k.fixture.Transitions())
 		}
 		for _, o := range objects {
 			uniques = append(uniques, o.GetName())
@@ -63,7 +65,7 @@ func describeSteady(all []*kind) {
 		for _, o := range objects {
 			Annotate(o, "others.example.com/poke", "1")
 		}
-		caughtUp(all, ran, len(objects)/len(all))
+		caughtUp(all, ran, func(k *kind) int { return each[k.name] })
 		Consistently(op.Wire.Writes, "1s").Should(BeEmpty())
 	})
 
@@ -78,7 +80,7 @@ func describeSteady(all []*kind) {
 			op.Wire.Forget()
 			begin()
 			Eventually(op.Leads()).Should(BeClosed())
-			caughtUp(all, before, many)
+			caughtUp(all, before, func(*kind) int { return many })
 			Consistently(op.Wire.Writes, "2s").Should(BeEmpty())
 			readsLittle(op.Wire, all, objects, before)
 		}
@@ -106,17 +108,17 @@ func manyOf(all []*kind, prefix string) map[string][]engine.Object {
 // each run no more than the kind's fixture says, and for all together hardly more than each type once.
 func readsLittle(wire *testenv.Wire, all []*kind, objects map[string][]engine.Object, before map[string]float64) {
 	GinkgoHelper()
-	kindOf := map[string]string{}
-	for name, list := range objects {
-		for _, o := range list {
-			kindOf[o.GetName()] = name
+	kindOf := func(path string) string {
+		for name, list := range objects {
+			if slices.ContainsFunc(list, func(o engine.Object) bool { return testenv.For(path, o.GetName()) }) {
+				return name
+			}
 		}
+		return ""
 	}
 	reads := map[string][]string{}
 	for _, path := range wire.Reads() {
-		parts := strings.Split(path, "/")
-		i := max(0, slices.IndexFunc(parts, func(part string) bool { return kindOf[part] != "" }))
-		reads[kindOf[parts[i]]] = append(reads[kindOf[parts[i]]], path)
+		reads[kindOf(path)] = append(reads[kindOf(path)], path)
 	}
 	for _, k := range all {
 		ran := func() float64 { return reconciles(k) - before[k.name] }
@@ -138,11 +140,11 @@ func runs(all []*kind) map[string]float64 {
 	return out
 }
 
-// caughtUp waits until every kind has looked at n objects since then and has nothing more to do.
-func caughtUp(all []*kind, before map[string]float64, n int) {
+// caughtUp waits until every kind has looked at so many objects since then and has nothing more to do.
+func caughtUp(all []*kind, before map[string]float64, objects func(*kind) int) {
 	GinkgoHelper()
 	for _, k := range all {
-		Eventually(func() float64 { return reconciles(k) - before[k.name] }).Should(BeNumerically(">=", n))
+		Eventually(func() float64 { return reconciles(k) - before[k.name] }).Should(BeNumerically(">=", objects(k)))
 		Eventually(busy).WithArguments(k).Should(BeZero())
 	}
 }

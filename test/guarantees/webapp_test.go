@@ -25,6 +25,7 @@ import (
 
 	"github.com/acme/platform-operator/api/workloads/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
+	"github.com/acme/platform-operator/internal/names"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -55,8 +56,12 @@ func (webApps) LeavesOut() map[string]string {
 // write, it tries again with the next resync.
 func (webApps) Prepare() {
 	factory := informers.NewSharedInformerFactory(clientset(), 5*time.Second)
-	attend(factory.Apps().V1().Deployments().Informer(), runPods)
-	attend(factory.Networking().V1().Ingresses().Informer(), giveAddress)
+	attend(factory.Apps().V1().Deployments().Informer(), "WebApp", "", runPods)
+	attend(factory.Networking().V1().Ingresses().Informer(), "WebApp", "", giveAddress)
+	untilTheEnd(factory)
+}
+
+func untilTheEnd(factory informers.SharedInformerFactory) {
 	done := make(chan struct{})
 	factory.Start(done)
 	DeferCleanup(func() {
@@ -65,12 +70,13 @@ func (webApps) Prepare() {
 	})
 }
 
-// attend does something to the present state of each object that a WebApp controls and that has its name, again and again.
-func attend[O client.Object](informer cache.SharedIndexInformer, do func(O)) {
+// attend does something to the present state of each object that one of a kind controls and that has the name of its child, again
+// and again.
+func attend[O client.Object](informer cache.SharedIndexInformer, kind, suffix string, do func(O)) {
 	GinkgoHelper()
 	look := func(o any) {
 		live := o.(O)
-		if owner := metav1.GetControllerOf(live); owner != nil && owner.Kind == "WebApp" && owner.Name == live.GetName() {
+		if owner := metav1.GetControllerOf(live); owner != nil && owner.Kind == kind && names.Child(owner.Name, suffix) == live.GetName() {
 			do(live.DeepCopyObject().(O))
 		}
 	}

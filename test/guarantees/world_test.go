@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/acme/platform-operator/internal/names"
+	"github.com/acme/platform-operator/internal/testenv"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -58,8 +59,8 @@ func discoverResources() {
 // contents is everything that belongs to one unique name, by kind and name.
 type contents map[string]*unstructured.Unstructured
 
-// survey finds everything that belongs to the given unique names: what is called so, and what is in a
-// Namespace that is called so.
+// survey finds everything that belongs to the given unique names: what is called so, what is in a Namespace that is called so,
+// and what is in the operator's Namespace and called after it.
 func survey(ctx context.Context, uniques ...string) map[string]contents {
 	GinkgoHelper()
 	all := map[string]contents{}
@@ -71,6 +72,9 @@ func survey(ctx context.Context, uniques ...string) map[string]contents {
 		if r.namespaced {
 			belongsTo = o.GetNamespace()
 		}
+		if i := slices.IndexFunc(uniques, func(u string) bool { return testenv.CalledAfter(o.GetName(), u) }); i >= 0 && belongsTo == testenv.OperatorNamespace {
+			belongsTo = uniques[i]
+		}
 		key := o.GetKind() + "/" + o.GetName()
 		if c, ok := all[belongsTo]; ok && key != "ServiceAccount/default" && !madeByKubernetes(o) {
 			c[key] = o
@@ -80,12 +84,13 @@ func survey(ctx context.Context, uniques ...string) map[string]contents {
 		everything(ctx, add)
 		return all
 	}
-	for _, r := range lasting() { // as many requests, and no object more than it takes
-		where := client.ListOption(client.InNamespace(uniques[0]))
+	for _, r := range lasting() { // no object more than it takes
 		if !r.namespaced {
-			where = client.MatchingFields{"metadata.name": uniques[0]}
+			list(ctx, r, add, client.MatchingFields{"metadata.name": uniques[0]})
+			continue
 		}
-		list(ctx, r, add, where)
+		list(ctx, r, add, client.InNamespace(uniques[0]))
+		list(ctx, r, add, client.InNamespace(testenv.OperatorNamespace))
 	}
 	return all
 }
@@ -158,7 +163,7 @@ func (c contents) versions() map[string]string {
 var timestamp = regexp.MustCompile(`"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"`)
 
 // keyed are hashes that differ between objects with equal content: of restarts' sources, their keys, and marks.
-var keyed = regexp.MustCompile(`[0-9a-f]{40}"|\b[0-9a-f]{16}"|\b[0-9a-f]{32}"`)
+var keyed = regexp.MustCompile(`[0-9a-f]{40}"|\b[0-9a-f]{16}"|\b[0-9a-f]{32}"|\b[0-9a-f]{10}"`)
 
 // comparable gives the contents without what differs between two equal histories: times, versions, UIDs,
 // and the unique name.
@@ -175,10 +180,10 @@ func (c contents) comparable(unique string) map[string]any {
 		}
 	}
 	replacer := strings.NewReplacer(replace...)
-	plainly := func(text string) string { return slots.ReplaceAllString(replacer.Replace(text), "-SLOT") }
+	plainly := func(text string) string { return anonymous(replacer.Replace(text)) }
 	out := map[string]any{}
-	for key, o := range c {
-		text, err := json.Marshal(bare(o))
+	for _, key := range sortedKeys(c) {
+		text, err := json.Marshal(bare(c[key]))
 		Expect(err).NotTo(HaveOccurred())
 		var plain map[string]any
 		text = timestamp.ReplaceAll([]byte(plainly(string(text))), []byte(`"TIME"`))
@@ -186,13 +191,22 @@ func (c contents) comparable(unique string) map[string]any {
 		text = terms.ReplaceAll(text, []byte(`${1}0`))
 		text = seenAs.ReplaceAll(text, []byte(`"$1":"SEEN"`))
 		Expect(json.Unmarshal(text, &plain)).To(Succeed())
-		out[plainly(key)] = plain
+		name := plainly(key)
+		for out[name] != nil { // of several configurations
+			name += ", another one"
+		}
+		out[name] = plain
 	}
 	return out
 }
 
-// slots end the names of runs.
-var slots = regexp.MustCompile(`-20\d{10}\b`)
+// slots end the names of runs, and digests those of configurations, which may have the names of objects in them.
+var slots, digests = regexp.MustCompile(`-20\d{10}\b`), regexp.MustCompile(`-[0-9a-f]{10}\b`)
+
+// anonymous is a text without what ends names.
+func anonymous(text string) string {
+	return digests.ReplaceAllString(slots.ReplaceAllString(text, "-SLOT"), "-DIGEST")
+}
 
 // terms are the numbers of terms of leaders, which may have gaps, and how long there was none.
 var terms = regexp.MustCompile(`(leader |fenced |epoch |"epoch":"?|"took":")\d[^",}]*`)

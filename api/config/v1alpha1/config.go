@@ -63,6 +63,10 @@ type PlatformOperatorConfig struct {
 	// LeaderElection configures the kind LeaderElection.
 	// +optional
 	LeaderElection LeaderElectionsConfig `json:"leaderElection,omitzero"`
+
+	// SchedulerProfile configures the kind SchedulerProfile.
+	// +optional
+	SchedulerProfile SchedulerProfileConfig `json:"schedulerProfile,omitzero"`
 }
 
 // section is one part of the configuration file.

@@ -3,9 +3,8 @@
 
 // Package v1alpha1 is the API group scheduling.acme.com: schedulers beside the default one.
 //
-// It is not served yet: there is neither a CustomResourceDefinition nor a controller.
-//
 // +kubebuilder:object:generate=true
+// +groupName=scheduling.acme.com
 package v1alpha1
 
 import (

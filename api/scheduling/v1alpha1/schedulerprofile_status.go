@@ -37,34 +37,41 @@ type SchedulerProfileStatus struct {
 
 	// clusterVersion is the version of the API server that the image was chosen for, for instance 1.36.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=1,displayName="Version of the cluster",xDescriptors={"urn:alm:descriptor:text"}
 	ClusterVersion string `json:"clusterVersion,omitempty"`
 
 	// image is the image of the scheduler.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=2,displayName="Image",xDescriptors={"urn:alm:descriptor:text"}
 	Image string `json:"image,omitempty"`
 
 	// wantedHash identifies the configuration that the spec asks for.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=3,displayName="Wanted configuration",xDescriptors={"urn:alm:descriptor:text"}
 	WantedHash string `json:"wantedHash,omitempty"`
 
 	// servingHash identifies the configuration with which all pods last ran.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=4,displayName="Serving configuration",xDescriptors={"urn:alm:descriptor:text"}
 	ServingHash string `json:"servingHash,omitempty"`
 
 	// activePod is the pod that places pods: the holder of the Lease.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=5,displayName="Active pod",xDescriptors={"urn:alm:descriptor:text"}
 	ActivePod string `json:"activePod,omitempty"`
 
 	// profiles has a row for each profile.
 	// +optional
 	// +listType=map
 	// +listMapKey=schedulerName
+	// +operator-sdk:csv:customresourcedefinitions:type=status,order=6,displayName="Profiles",xDescriptors={"urn:alm:descriptor:text"}
 	Profiles []ProfileStatus `json:"profiles,omitempty"`
 }
 
 // SchedulerProfile is a scheduler beside the default one, which it never touches: pods that name one of its profiles
 // in spec.schedulerName are placed by it. If a rule on nodes is all that you need, a node affinity in the pods is simpler.
 //
+// +operator-sdk:csv:customresourcedefinitions:order=9,displayName="Scheduler Profile",resources={{Deployment,v1,""},{ConfigMap,v1,""},{Service,v1,""},{PodDisruptionBudget,v1,""},{Lease,v1,""}}
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Cluster,shortName=sp,categories=acme

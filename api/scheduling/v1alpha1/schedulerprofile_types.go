@@ -90,6 +90,7 @@ type SchedulerProfileSpec struct {
 	// +listMapKey=schedulerName
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=8
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=1,displayName="Profiles",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Profiles []Profile `json:"profiles"`
 
 	// image is a build of kube-scheduler of your own, with its flags, for instance one with further plugins. Its
@@ -99,6 +100,7 @@ type SchedulerProfileSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:Pattern=`^[!-~]+$`
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=8,displayName="Image of your own",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Image string `json:"image,omitempty"`
 
 	// pluginNames are the names of the plugins that image has in addition to those of kube-scheduler. At most 64.
@@ -109,12 +111,14 @@ type SchedulerProfileSpec struct {
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=63
 	// +kubebuilder:validation:items:Pattern=`^[A-Za-z][-A-Za-z0-9_.]*$`
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=9,displayName="Plugins of that image",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	PluginNames []string `json:"pluginNames,omitempty"`
 
 	// program is a scheduler of your own instead of kube-scheduler. It gets the environment variables
 	// SCHEDULER_NAMES (the names of the profiles, separated by commas), LEASE_NAME and LEASE_NAMESPACE (a Lease
 	// that it may use to elect one of its replicas).
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=10,displayName="Program of your own",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Program *Program `json:"program,omitempty"`
 
 	// replicas is how many pods the scheduler has, one of which is active. 1 to 3. Default 2; with program 1,
@@ -122,26 +126,31 @@ type SchedulerProfileSpec struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=2,displayName="Replicas",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
 	Replicas *int32 `json:"replicas,omitempty"`
 
 	// resources are those of the scheduler's own pods. Default: none.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=11,displayName="Resources",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Resources corev1.ResourceRequirements `json:"resources,omitzero"`
 
 	// priorityClassName is the PriorityClass of the scheduler's own pods. Default: the cluster's.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=12,displayName="Priority class",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	PriorityClassName string `json:"priorityClassName,omitempty"`
 
 	// tolerations are taints of nodes that do not keep the scheduler's own pods away.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=13,displayName="Tolerations",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
 	// nodeSelector are labels that a node must have to run the scheduler's own pods.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=14,displayName="Node selector",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:nodeSelector","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 
 	// serviceAccountName is an account in the operator's namespace with further rights, for plugins that need them.
@@ -149,6 +158,7 @@ type SchedulerProfileSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self == '' || !format.dns1123Subdomain().validate(self).hasValue()",message="must be the name of a ServiceAccount"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=15,displayName="Service account",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 
 	// retryAfter is how long a pod that fits on no node waits until it is tried again although nothing has happened
@@ -159,13 +169,16 @@ type SchedulerProfileSpec struct {
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(h|m|s|ms))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('5m')",message="must be from 10s to 5m, for instance 30s"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=5,displayName="Retry after",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	RetryAfter *metav1.Duration `json:"retryAfter,omitempty"`
 
 	// routing gives one of the profiles to pods that do not ask for a scheduler. Default: none.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=3,displayName="Routing",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Routing *Routing `json:"routing,omitempty"`
 
 	// use limits who may name the profiles. Default: everybody.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=4,displayName="Use",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Use *Use `json:"use,omitempty"`
 }

@@ -4,8 +4,6 @@
 package v1alpha1_test
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"testing"
 
@@ -13,20 +11,5 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code) //nolint:forbidigo // That is how a TestMain ends.
-}
-
-// run generates the CustomResourceDefinition, which is not among the others while the group is not served.
-func run(m *testing.M) (code int, err error) {
-	crds, remove, err := schematest.Unserved("scheduling")
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, remove()) }()
-	return schematest.MainWith(m, crds), nil
+	os.Exit(schematest.Main(m)) //nolint:forbidigo // That is how a TestMain ends.
 }

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -56,32 +55,10 @@ func startLive(t *testing.T) *live {
 	}
 	l.create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
 	l.create(t, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default", Namespace: metav1.NamespaceDefault}})
-	if err := grantRights(t.Context(), l, t.TempDir()); err != nil {
+	if err := testenv.InstallScheduling(plane); err != nil {
 		t.Fatal(err)
 	}
 	return l
-}
-
-// grantRights applies config/scheduling.
-func grantRights(ctx context.Context, admin client.Client, folder string) error {
-	output, err := exec.CommandContext(ctx, testenv.RepoFile("bin", "kustomize"), "build", testenv.RepoFile("config", "scheduling")).Output()
-	if err != nil {
-		return fmt.Errorf("building config/scheduling: %w", err)
-	}
-	file := filepath.Join(folder, "scheduling.yaml")
-	if err := os.WriteFile(file, output, 0o600); err != nil {
-		return err
-	}
-	objects, err := testenv.ReadObjects(file)
-	if err != nil {
-		return err
-	}
-	for _, o := range objects {
-		if err := admin.Create(ctx, o); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (l *live) create(t *testing.T, o client.Object) {

@@ -118,7 +118,7 @@ var _ = Describe("The policy scheduler-routing", func() {
 		Eventually(schedulerOf(ns)).Should(Equal(byDefault))
 		Consistently(schedulerOf(ns)).Should(Equal(byDefault))
 		Consistently(schedulerOf(ns, func(p *corev1.Pod) { p.Spec.SchedulerName = "any" })).Should(Equal("any"))
-		_, err := envtest.InstallCRDs(Plane.Config, envtest.CRDInstallOptions{Paths: []string{definitions}})
+		_, err := envtest.InstallCRDs(Plane.Config, envtest.CRDInstallOptions{Paths: []string{definition}})
 		Expect(err).NotTo(HaveOccurred())
 	})
 

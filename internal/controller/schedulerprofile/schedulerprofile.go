@@ -14,6 +14,7 @@ package schedulerprofile
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -88,6 +89,23 @@ type Options struct {
 	Version Version
 }
 
+// +kubebuilder:rbac:groups="",namespace=system,resources=configmaps;services,verbs=create;delete;get;patch
+// +kubebuilder:rbac:groups="",namespace=system,resources=pods,verbs=list
+// +kubebuilder:rbac:groups="",namespace=system,resources=serviceaccounts,verbs=get
+// +kubebuilder:rbac:groups=apps,namespace=system,resources=deployments,verbs=create;delete;get;patch
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=system,resources=leases,verbs=delete;get;list
+// +kubebuilder:rbac:groups=policy,namespace=system,resources=poddisruptionbudgets,verbs=create;delete;get;patch
+// +kubebuilder:rbac:groups="",resources=configmaps;nodes;pods;services,verbs=list;watch
+// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=mutatingadmissionpolicybindings,resourceNames=platform-operator-scheduler-routing,verbs=get
+// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingadmissionpolicybindings,resourceNames=platform-operator-scheduler-use,verbs=get
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=list;watch
+// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=list;watch
+// +kubebuilder:rbac:groups=scheduling.acme.com,resources=schedulerprofiles,verbs=get;list;watch
+// +kubebuilder:rbac:groups=scheduling.acme.com,resources=schedulerprofiles/finalizers,verbs=update
+// +kubebuilder:rbac:groups=scheduling.acme.com,resources=schedulerprofiles/status,verbs=patch
+
 // Holds are the children.
 var Holds = []engine.Held{{Of: &appsv1.Deployment{}}, {Of: &corev1.ConfigMap{}}, {Of: &corev1.Service{}}, {Of: &policyv1.PodDisruptionBudget{}}}
 
@@ -121,6 +139,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 		Proves: proves,
 		References: []engine.Reference[*v1alpha1.SchedulerProfile]{
 			{To: &v1alpha1.SchedulerProfile{}, Keys: profileKeys, As: profileKeysOf, Changed: specChanged},
+			{To: &corev1.Node{}, Keys: allNodes[*v1alpha1.SchedulerProfile], As: allNodes[client.Object], Changed: labelsChanged},
 		},
 		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 		RetryMax:                o.RetryMax,
@@ -150,6 +169,13 @@ func profileKeysOf(o client.Object) []client.ObjectKey {
 
 func specChanged(before, now client.Object) bool {
 	return before.GetGeneration() != now.GetGeneration()
+}
+
+// allNodes is the one key under which every object refers to every node.
+func allNodes[O client.Object](O) []client.ObjectKey { return []client.ObjectKey{{Name: "*"}} }
+
+func labelsChanged(before, now client.Object) bool {
+	return !maps.Equal(before.GetLabels(), now.GetLabels())
 }
 
 type kind struct {

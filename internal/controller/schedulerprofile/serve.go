@@ -154,9 +154,13 @@ func (r *run) count(ctx context.Context) (engine.Outcome, error) {
 		rows = append(rows, row)
 	}
 	r.Obj.Status.Profiles = rows
+	out := engine.DoneUntil(recheck)
 	if len(none) > 0 {
-		return engine.DoneUntil(recheck).Because(ReasonNoNodes).Saying("no node has the labels that these profiles ask for, so that their pods wait: " +
-			strings.Join(none, ", ")), nil
+		out = out.Because(ReasonNoNodes).Saying("no node has the labels that these profiles ask for, so that their pods wait: " +
+			strings.Join(none, ", "))
 	}
-	return engine.DoneUntil(recheck), nil
+	if len(r.in.former) > 0 { // they are pruned once it is recorded that no pod needs them
+		out = out.Repeat()
+	}
+	return out, nil
 }

@@ -32,12 +32,11 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/scheduling/v1alpha1"
 	"github.com/acme/platform-operator/internal/scheduling"
 	"github.com/acme/platform-operator/internal/testenv"
-	"github.com/acme/platform-operator/internal/testenv/schematest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
-// definitions is the folder with the CustomResourceDefinition.
-var definitions string
+// definition is the CustomResourceDefinition.
+var definition = testenv.RepoFile("config", "crd", "bases", "scheduling.acme.com_schedulerprofiles.yaml")
 
 var ctx = context.Background()
 
@@ -49,20 +48,10 @@ func testScheme() *runtime.Scheme {
 }
 
 func TestController(t *testing.T) {
-	crds, remove, err := schematest.Unserved("scheduling")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := remove(); err != nil {
-			t.Error(err)
-		}
-	})
-	definitions = crds
-	s := Setup{Options: testenv.Options{CRDs: []string{crds}, WithControllers: true}, Scheme: testScheme()}
+	s := Setup{Options: testenv.Options{CRDs: []string{definition}, WithControllers: true}, Scheme: testScheme()}
 	s.Prepare = func() {
 		Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
-		Expect(grantRights(ctx, Admin, GinkgoT().TempDir())).To(Succeed())
+		Expect(testenv.InstallScheduling(Plane)).To(Succeed())
 		Create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "selectable", Labels: map[string]string{"selectable": ""}}})
 	}
 	s.Run(t, "SchedulerProfile")

@@ -26,11 +26,8 @@ import (
 var Admin client.Client
 
 // Main runs the tests of a package with such an API server, and gives the exit code.
-func Main(m *testing.M) int { return MainWith(m, testenv.RepoFile("config", "crd", "bases")) }
-
-// MainWith is Main with the CustomResourceDefinitions of another folder.
-func MainWith(m *testing.M, crds string) int {
-	code, err := run(m, crds)
+func Main(m *testing.M) int {
+	code, err := run(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -38,8 +35,8 @@ func MainWith(m *testing.M, crds string) int {
 	return code
 }
 
-func run(m *testing.M, crds string) (code int, err error) {
-	plane, err := testenv.Start(testenv.Options{CRDs: []string{crds}})
+func run(m *testing.M) (code int, err error) {
+	plane, err := testenv.Start(testenv.Options{CRDs: []string{testenv.RepoFile("config", "crd", "bases")}})
 	if err != nil {
 		return 0, err
 	}
