@@ -205,6 +205,8 @@ type Breakage struct {
 	Break, Mend func(unique string)
 	// Announced is how many statuses come before the attempt that fails: what is about to be done is recorded first.
 	Announced int
+	// While is the reason with which Ready may be False before: whether pods start shows after some time. Empty if it shows at once.
+	While string
 	// Reason is the reason of Ready then, and Status what kstatus reads.
 	Reason string
 	Status status.Status

@@ -246,11 +246,10 @@ func (*schedulerProfiles) Breakages() []Breakage {
 			Reason: "NameTaken", Status: status.FailedStatus,
 		},
 		{
-			Name: "that its image cannot be pulled", Unborn: true,
-			Prepare:   func(o engine.Object) { schedulerProfile(o).Spec.Image = neverServes },
-			Break:     func(string) {},
-			Mend:      func(unique string) { Patch(schedulerProfileNamed(unique), `{"spec":{"image":null}}`) },
-			Announced: 1, Reason: "ImageRefused", Status: status.FailedStatus,
+			Name:  "that its next image cannot be pulled",
+			Break: func(unique string) { Patch(schedulerProfileNamed(unique), `{"spec":{"image":"`+neverServes+`"}}`) },
+			Mend:  func(unique string) { Patch(schedulerProfileNamed(unique), `{"spec":{"image":null}}`) },
+			While: "RollingOut", Reason: "ImageRefused", Status: status.FailedStatus,
 		},
 	}
 }

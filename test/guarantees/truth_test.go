@@ -5,6 +5,7 @@ package guarantees
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -30,7 +31,10 @@ func describeTruth(k *kind) {
 			It(b.Name, func() {
 				op := start()
 				o := broken(op, k, b)
-				told := statuses(op, o)
+				told := slices.DeleteFunc(statuses(op, o), func(s common.Status) bool {
+					c := meta.FindStatusCondition(s.Conditions, engine.Ready)
+					return b.While != "" && (c == nil || c.Status == metav1.ConditionFalse && c.Reason == b.While)
+				})
 				Expect(len(told)).To(BeNumerically(">", b.Announced))
 				c := meta.FindStatusCondition(told[b.Announced].Conditions, engine.Ready)
 				Expect(c).NotTo(BeNil(), "the first status after the break has no Ready")

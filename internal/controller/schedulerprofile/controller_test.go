@@ -81,7 +81,7 @@ var _ = Describe("A SchedulerProfile", func() {
 		}))
 		Eventually(Ready(p)).Should(Equal("False ConfigRefused"))
 		Expect(Message(p, Serving)).To(ContainSubstring("strict decoding error"))
-		Expect(Message(p, Serving)).To(HaveSuffix("meanwhile the former configuration continues to serve"))
+		Expect(Message(p, Serving)).To(HaveSuffix("meanwhile former pods continue to serve"))
 		Expect(p.Status.ServingHash).To(Equal(former))
 		Expect(p.Status.ActivePod).To(Equal(old[0].Name))
 		Expect(configs(p)).To(ConsistOf(configName(p, former), configName(p, p.Status.WantedHash)))
@@ -100,6 +100,27 @@ var _ = Describe("A SchedulerProfile", func() {
 		Poke(p)
 		AwaitReady(p)
 		Expect(configs(p)).To(Equal([]string{configName(p, former)}))
+	})
+
+	It("is not ready before all pods have another image, or other arguments", func() {
+		c := startController()
+		p := profile("image", serving("image"))
+		old := c.rollOut(p)
+		AwaitReady(p)
+		former := p.Status.ServingHash
+		for _, change := range []func(*v1alpha1.SchedulerProfile){
+			func(p *v1alpha1.SchedulerProfile) { p.Spec.Image = "own:v2" },
+			func(p *v1alpha1.SchedulerProfile) { p.Spec.RetryAfter = &metav1.Duration{Duration: time.Minute} },
+		} {
+			Change(p, change)
+			Expect(current(p).Spec.Template.Labels[LabelConfig]).To(Equal(former))
+			Eventually(Ready(p)).Should(Equal("False RollingOut"))
+			Expect(Message(p, Serving)).To(Equal("pods are starting; meanwhile former pods continue to serve"))
+			Expect(p.Status.ActivePod).To(Equal(old[0].Name))
+			Expect(p.Status.ServingHash).To(Equal(former))
+			old = c.rollOut(p)
+			Eventually(Ready(p)).Should(Equal("True OwnImage"))
+		}
 	})
 
 	It("serves while the pods of the former configuration end", func() {

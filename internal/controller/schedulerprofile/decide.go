@@ -17,9 +17,9 @@ import (
 type state string
 
 const (
-	// serves: all pods have the wanted configuration and are ready, and one of them is active.
+	// serves: all pods are as wanted and ready, and one of them is active.
 	serves state = "Serving"
-	// rolls: pods with the wanted configuration are starting.
+	// rolls: pods as wanted are starting.
 	rolls state = "RollingOut"
 	// configRefused: kube-scheduler does not start with the wanted configuration.
 	configRefused state = "ConfigRefused"
@@ -34,8 +34,9 @@ const (
 // view is what is known about a scheduler.
 type view struct {
 	now time.Time
-	// wanted is the hash of the wanted configuration; empty for a program. served is the one with which all pods have been ready.
-	wanted, served string
+	// template is the digest of what pods are to be made from. wanted is the hash of the wanted configuration; empty for a program.
+	// served is the one with which all pods have been ready.
+	template, wanted, served string
 	// program: it is no kube-scheduler, which may use the Lease or not.
 	program bool
 	// replicas is how many pods there should be.
@@ -53,8 +54,10 @@ type view struct {
 
 // pod is a pod of the scheduler.
 type pod struct {
-	name, hash string
-	ready      bool
+	name string
+	// template is the digest of what it was made from, and hash that of its configuration.
+	template, hash string
+	ready          bool
 	// failed is what the program wrote before it ended; waiting is the reason why a container does not start, and message the
 	// kubelet's explanation.
 	failed, waiting, message string
@@ -89,11 +92,11 @@ func decide(v view) verdict {
 	return out
 }
 
-// split returns the pods with the wanted configuration, and those of a former one that serve.
+// split returns the pods that were made from what is wanted, and former ones that serve: an image or a flag may differ, too.
 func (v view) split() (current, former []pod) {
 	for _, p := range v.pods {
 		switch {
-		case p.hash == v.wanted:
+		case p.template == v.template:
 			current = append(current, p)
 		case p.ready:
 			former = append(former, p)
@@ -114,7 +117,7 @@ func (v view) active() string {
 	return ""
 }
 
-// delay is why not all pods are ready with the wanted configuration. What ended is the clearest sign, then what never started.
+// delay is why not all pods are as wanted and ready. What ended is the clearest sign, then what never started.
 func (v view) delay(current, former []pod) (state, string) {
 	serving := meanwhile(current, former)
 	for _, p := range current {
@@ -149,7 +152,7 @@ func (v view) ended(name, line, serving string) (state, string) {
 func meanwhile(current, former []pod) string {
 	switch {
 	case len(former) > 0:
-		return "the former configuration continues to serve"
+		return "former pods continue to serve"
 	case slices.ContainsFunc(current, func(p pod) bool { return p.ready }):
 		return "other pods serve the profiles"
 	}

@@ -4,12 +4,14 @@
 package schedulerprofile
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 )
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -20,23 +22,36 @@ const refusal = "I1122 12:00:00.0 1 serving.go:411] \"Generated self-signed cert
 
 func of(hash string, ready bool, names ...string) (all []pod) {
 	for _, n := range names {
-		all = append(all, pod{name: n, hash: hash, ready: ready})
+		all = append(all, pod{name: n, template: hash, hash: hash, ready: ready})
 	}
 	return all
 }
 
 func TestDecide(t *testing.T) {
-	const former, alone, others = "meanwhile the former configuration continues to serve", "meanwhile no pod serves the profiles", "meanwhile other pods serve the profiles"
-	failing := func(text string) []pod { return []pod{{name: "c", hash: "new", failed: text}} }
-	pulling := []pod{{name: "c", hash: "new", waiting: "ImagePullBackOff", message: `Back-off pulling image "x"`}}
+	const former, alone, others = "meanwhile former pods continue to serve", "meanwhile no pod serves the profiles", "meanwhile other pods serve the profiles"
+	failing := func(text string) []pod { return []pod{{name: "c", template: "new", hash: "new", failed: text}} }
+	pulling := []pod{{name: "c", template: "new", hash: "new", waiting: "ImagePullBackOff", message: `Back-off pulling image "x"`}}
 	held := func(v view) view {
 		v.holder, v.renewed, v.leaseFor = "a_5b7e", noon.Add(-14*time.Second), 15*time.Second
 		return v
 	}
+	newer := pod{name: "c", template: "2", hash: "new"} // with another image
+	older := []pod{{name: "a", template: "1", hash: "new", ready: true}, {name: "b", template: "1", hash: "new", ready: true}}
 	for name, c := range map[string]struct {
 		view
 		want verdict
 	}{
+		"another image, no pod of it yet": {
+			held(view{template: "2", wanted: "new", served: "new", pods: older}), verdict{rolls, "pods are starting; " + former, "", "a"},
+		},
+		"another image starts": {
+			held(view{template: "2", wanted: "new", served: "new", pods: append(slices.Clone(older), newer)}),
+			verdict{rolls, "pods are starting; " + former, "", "a"},
+		},
+		"another program": {
+			view{template: "2", program: true, pods: []pod{{name: "a", template: "1", ready: true}, {name: "b", template: "1", ready: true}}},
+			verdict{rolls, "pods are starting; " + former, "", ""},
+		},
 		"all is well": {held(view{wanted: "new", pods: of("new", true, "a", "b")}), verdict{serves, "", "new", "a"}},
 		"nobody holds the Lease": {
 			view{wanted: "new", pods: of("new", true, "a", "b")},
@@ -69,7 +84,7 @@ func TestDecide(t *testing.T) {
 			verdict{notServing, `the pod c has ended and is started again: E1 server.go:300] "Leaderelection lost"; ` + others, "", "a"},
 		},
 		"it has ended, and is ready again": {
-			held(view{wanted: "new", served: "new", pods: append([]pod{{name: "c", hash: "new", ready: true, failed: "lost"}}, of("new", true, "a")...)}),
+			held(view{wanted: "new", served: "new", pods: append([]pod{{name: "c", template: "new", hash: "new", ready: true, failed: "lost"}}, of("new", true, "a")...)}),
 			verdict{serves, "", "new", "a"},
 		},
 		"a program ends": {
@@ -85,10 +100,10 @@ func TestDecide(t *testing.T) {
 			verdict{configRefused, "kube-scheduler does not start with this configuration: error: x; correct spec.profiles; " + alone, "", ""},
 		},
 		"a container is being created": {
-			view{wanted: "new", pods: []pod{{name: "c", hash: "new", waiting: "ContainerCreating"}}}, verdict{rolls, "pods are starting; " + alone, "", ""},
+			view{wanted: "new", pods: []pod{{name: "c", template: "new", hash: "new", waiting: "ContainerCreating"}}}, verdict{rolls, "pods are starting; " + alone, "", ""},
 		},
 		"an image of the old ones": {
-			view{wanted: "new", pods: []pod{{name: "c", hash: "old", waiting: "ErrImagePull"}}}, verdict{rolls, "pods are starting; " + alone, "", ""},
+			view{wanted: "new", pods: []pod{{name: "c", template: "old", hash: "old", waiting: "ErrImagePull"}}}, verdict{rolls, "pods are starting; " + alone, "", ""},
 		},
 		"a quota": {
 			view{wanted: "new", rejected: "exceeded quota", overdue: true, pods: of("old", true, "a")},
@@ -100,8 +115,8 @@ func TestDecide(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.now, c.replicas = noon, 2
-			if diff := cmp.Diff(c.want, decide(c.view), cmp.AllowUnexported(verdict{})); diff != "" {
+			c.now, c.template, c.replicas = noon, cmp.Or(c.template, c.wanted), 2
+			if diff := gocmp.Diff(c.want, decide(c.view), gocmp.AllowUnexported(verdict{})); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})

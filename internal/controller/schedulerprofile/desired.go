@@ -4,6 +4,7 @@
 package schedulerprofile
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -27,6 +28,8 @@ const (
 	LabelProfile = "scheduling.acme.com/profile"
 	// LabelConfig is on them: the hash of their configuration.
 	LabelConfig = "scheduling.acme.com/config"
+	// LabelTemplate is on them, too: the digest of all that they were made from. Admission may change pods, but not this.
+	LabelTemplate = "scheduling.acme.com/template"
 	// DefaultAccount is the ServiceAccount of schedulers that ask for no other.
 	DefaultAccount = names.Operator + "-scheduler"
 )
@@ -150,16 +153,24 @@ func (in input) service() *corev1ac.ServiceApplyConfiguration {
 // deployment never replaces a pod before a new one is ready, so that a configuration with which kube-scheduler does not start changes
 // nothing.
 func (in input) deployment() *appsv1ac.DeploymentApplyConfiguration {
-	labels := in.selector()
-	if hash := in.hash(); hash != "" {
-		labels[LabelConfig] = hash
-	}
 	rolling := appsv1ac.RollingUpdateDeployment().WithMaxSurge(intstr.FromInt32(1)).WithMaxUnavailable(intstr.FromInt32(0))
 	return appsv1ac.Deployment(childName(in.profile), in.namespace).WithSpec(appsv1ac.DeploymentSpec().
 		WithReplicas(in.replicas()).WithRevisionHistoryLimit(1).WithProgressDeadlineSeconds(progressDeadline).
 		WithSelector(metav1ac.LabelSelector().WithMatchLabels(in.selector())).
 		WithStrategy(appsv1ac.DeploymentStrategy().WithType(appsv1.RollingUpdateDeploymentStrategyType).WithRollingUpdate(rolling)).
-		WithTemplate(corev1ac.PodTemplateSpec().WithLabels(labels).WithSpec(in.pod())))
+		WithTemplate(in.template()))
+}
+
+// template is what pods are made from. A label has the digest of the rest, by which former pods are recognized: their configuration may
+// be the same.
+func (in input) template() *corev1ac.PodTemplateSpecApplyConfiguration {
+	labels := in.selector()
+	if hash := in.hash(); hash != "" {
+		labels[LabelConfig] = hash
+	}
+	t := corev1ac.PodTemplateSpec().WithLabels(labels).WithSpec(in.pod())
+	text, _ := json.Marshal(t) // strings and quantities can be encoded
+	return t.WithLabels(map[string]string{LabelTemplate: names.Digest(string(text))})
 }
 
 // pod names the default scheduler, so that no routing ever lets the scheduler wait for itself.

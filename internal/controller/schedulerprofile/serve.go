@@ -69,7 +69,7 @@ func isHolder(l *coordinationv1.Lease, p *corev1.Pod) bool {
 
 // podOf is what counts of a pod of the scheduler.
 func podOf(p *corev1.Pod) pod {
-	out := pod{name: p.Name, hash: p.Labels[LabelConfig]}
+	out := pod{name: p.Name, template: p.Labels[LabelTemplate], hash: p.Labels[LabelConfig]}
 	for _, c := range p.Status.Conditions {
 		out.ready = out.ready || c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	}
@@ -114,8 +114,9 @@ func (r *run) serve(ctx context.Context) (engine.Outcome, error) {
 
 func (r *run) view(d *appsv1.Deployment) view {
 	v := view{
-		now: r.Clock.Now(), wanted: r.in.hash(), served: r.Obj.Status.ServingHash, program: r.Obj.Spec.Program != nil,
-		replicas: r.in.replicas(), pods: r.pods, holder: ptr.Deref(r.lease.Spec.HolderIdentity, ""),
+		now: r.Clock.Now(), template: r.in.template().Labels[LabelTemplate], wanted: r.in.hash(), served: r.Obj.Status.ServingHash,
+		program: r.Obj.Spec.Program != nil, replicas: r.in.replicas(), pods: r.pods,
+		holder:   ptr.Deref(r.lease.Spec.HolderIdentity, ""),
 		leaseFor: time.Duration(ptr.Deref(r.lease.Spec.LeaseDurationSeconds, 15)) * time.Second,
 	}
 	if at := r.lease.Spec.RenewTime; at != nil {
