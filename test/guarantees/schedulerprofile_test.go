@@ -43,6 +43,9 @@ func schedulerProfile(o engine.Object) *v1alpha1.SchedulerProfile {
 	return o.(*v1alpha1.SchedulerProfile)
 }
 
+// schedulerOf is the name of the children of an object, and of its Lease.
+func schedulerOf(name string) string { return names.Job(name, "schedulerprofile") }
+
 func schedulerProfileNamed(unique string) *v1alpha1.SchedulerProfile {
 	return &v1alpha1.SchedulerProfile{ObjectMeta: metav1.ObjectMeta{Name: unique}}
 }
@@ -56,7 +59,7 @@ func (*schedulerProfiles) Start() {
 func (f *schedulerProfiles) Prepare() {
 	Expect(testenv.InstallScheduling(Plane)).To(Succeed())
 	factory := informers.NewSharedInformerFactoryWithOptions(clientset(), 5*time.Second, informers.WithNamespace(testenv.OperatorNamespace))
-	attend(factory.Apps().V1().Deployments().Informer(), "SchedulerProfile", "schedulerprofile", f.running.attend)
+	attend(factory.Apps().V1().Deployments().Informer(), "SchedulerProfile", schedulerOf, f.running.attend)
 	untilTheEnd(factory)
 }
 
@@ -173,7 +176,7 @@ func (*schedulerProfiles) Change(o engine.Object, _ string) {
 
 // Action implements Fixture.
 func (*schedulerProfiles) Action(unique string) string {
-	return "PATCH namespaces/" + testenv.OperatorNamespace + "/deployments/" + names.Child(unique, "schedulerprofile")
+	return "PATCH namespaces/" + testenv.OperatorNamespace + "/deployments/" + schedulerOf(unique)
 }
 
 // Transitions implements Fixture.
@@ -218,7 +221,7 @@ func (*schedulerProfiles) Foreign(other *unstructured.Unstructured) []string {
 // Breakages implements Fixture.
 func (*schedulerProfiles) Breakages() []Breakage {
 	service := func(unique string) *corev1.Service {
-		return serviceOfOther(testenv.OperatorNamespace, names.Child(unique, "schedulerprofile"))
+		return serviceOfOther(testenv.OperatorNamespace, schedulerOf(unique))
 	}
 	other := func(unique string) *v1alpha1.SchedulerProfile {
 		p := schedulerProfileNamed(unique + "-older")

@@ -56,8 +56,9 @@ func (webApps) LeavesOut() map[string]string {
 // write, it tries again with the next resync.
 func (webApps) Prepare() {
 	factory := informers.NewSharedInformerFactory(clientset(), 5*time.Second)
-	attend(factory.Apps().V1().Deployments().Informer(), "WebApp", "", runPods)
-	attend(factory.Networking().V1().Ingresses().Informer(), "WebApp", "", giveAddress)
+	nameOf := func(owner string) string { return names.Child(owner, "") }
+	attend(factory.Apps().V1().Deployments().Informer(), "WebApp", nameOf, runPods)
+	attend(factory.Networking().V1().Ingresses().Informer(), "WebApp", nameOf, giveAddress)
 	untilTheEnd(factory)
 }
 
@@ -72,11 +73,11 @@ func untilTheEnd(factory informers.SharedInformerFactory) {
 
 // attend does something to the present state of each object that one of a kind controls and that has the name of its child, again
 // and again.
-func attend[O client.Object](informer cache.SharedIndexInformer, kind, suffix string, do func(O)) {
+func attend[O client.Object](informer cache.SharedIndexInformer, kind string, nameOf func(owner string) string, do func(O)) {
 	GinkgoHelper()
 	look := func(o any) {
 		live := o.(O)
-		if owner := metav1.GetControllerOf(live); owner != nil && owner.Kind == kind && names.Child(owner.Name, suffix) == live.GetName() {
+		if owner := metav1.GetControllerOf(live); owner != nil && owner.Kind == kind && live.GetName() == nameOf(owner.Name) {
 			do(live.DeepCopyObject().(O))
 		}
 	}

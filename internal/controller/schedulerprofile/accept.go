@@ -35,7 +35,7 @@ func (r *run) accept(ctx context.Context) (engine.Outcome, error) {
 		return engine.Outcome{}, fmt.Errorf("listing SchedulerProfiles: %w", err)
 	}
 	if taken := scheduling.Taken(r.Obj, list.Items); len(taken) > 0 {
-		return engine.Block(ReasonNameTaken, takenMessage(taken)), nil
+		return r.withdraw(ctx, taken)
 	}
 	var err error
 	if r.server, err = r.kind.cluster.version(ctx); err != nil {
@@ -46,6 +46,18 @@ func (r *run) accept(ctx context.Context) (engine.Outcome, error) {
 		return engine.Block(ReasonRawInvalid, strings.Join(problems, "; ")), nil
 	}
 	return engine.Done(), nil
+}
+
+// withdraw removes the scheduler of an object that has lost a name to an older one: two that serve one name would place its pods by
+// different rules.
+func (r *run) withdraw(ctx context.Context, taken []scheduling.Claim) (engine.Outcome, error) {
+	out, err := r.Compose(func() ([]engine.Child, error) { return nil, nil })(ctx)
+	if err != nil || !out.GoesOn() {
+		return out, err
+	}
+	s := &r.Obj.Status
+	s.Image, s.WantedHash, s.ServingHash, s.ActivePod, s.Profiles = "", "", "", "", nil
+	return engine.Block(ReasonNameTaken, takenMessage(taken)), nil
 }
 
 func takenMessage(taken []scheduling.Claim) string {

@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -192,6 +193,50 @@ var _ = Describe("A SchedulerProfile", func() {
 		Expect(configs(second)).To(BeEmpty())
 		Change(first, func(p *v1alpha1.SchedulerProfile) { p.Spec.Profiles = p.Spec.Profiles[1:] })
 		Eventually(Ready(second)).Should(Equal("False RollingOut"))
+	})
+
+	It("removes the scheduler of an object that loses a name to an older one", func() {
+		c := startController()
+		older := profile("older", serving("its-own"))
+		Eventually(Ready(older)).Should(Equal("False RollingOut"))
+		Eventually(func() bool { return time.Now().Unix() > older.CreationTimestamp.Unix() }).Should(BeTrue())
+		younger := profile("younger", serving("contested"))
+		c.rollOut(younger)
+		AwaitReady(younger)
+		claim := func(names ...string) {
+			Change(older, func(p *v1alpha1.SchedulerProfile) { serving(names...)(&p.Spec) })
+		}
+		claim("its-own", "contested")
+		Eventually(Ready(younger)).Should(Equal("False NameTaken"))
+		for _, o := range []client.Object{&appsv1.Deployment{}, &policyv1.PodDisruptionBudget{}, &corev1.Service{}} {
+			o.SetNamespace(namespace)
+			o.SetName(childName(younger))
+			Eventually(Gone(o)).Should(Succeed())
+		}
+		Eventually(configs).WithArguments(younger).Should(BeEmpty())
+		Expect(younger.Status.Image + younger.Status.WantedHash + younger.Status.ServingHash + younger.Status.ActivePod).To(BeEmpty())
+		Expect(younger.Status.Profiles).To(BeEmpty())
+		lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: childName(younger)}}
+		c.clock.SetTime(c.clock.Now().Add(recheck))
+		Eventually(Gone(lease)).Should(Succeed())
+
+		By("creating it again when the older one lets the name go")
+		claim("its-own")
+		c.rollOut(younger)
+		AwaitReady(younger)
+	})
+
+	It("counts a node as soon as it gets the label", func() {
+		c := startController()
+		p := profile("labels", serving("labels"), func(s *v1alpha1.SchedulerProfileSpec) { s.Profiles[0].Nodes.LabelKeys[0] = "late" })
+		c.rollOut(p)
+		Eventually(Ready(p)).Should(Equal("True NoNodes"))
+		n := Create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "late"}})
+		Patch(n, `{"metadata":{"labels":{"late":""}}}`)
+		Eventually(Ready(p), recheck/4).Should(Equal("True Ready"))
+		Expect(p.Status.Profiles).To(HaveExactElements(HaveField("Nodes", BeEquivalentTo(1))))
+		Remove(n)
+		Eventually(Ready(p), recheck/4).Should(Equal("True NoNodes"))
 	})
 
 	DescribeTable("rejects what kube-scheduler would ignore or must not have", func(text, message string) {

@@ -60,8 +60,9 @@ type input struct {
 	former []string
 }
 
-// childName is the name of the Deployment, the Service, the PodDisruptionBudget and the Lease of an object.
-func childName(p *v1alpha1.SchedulerProfile) string { return names.Child(p.Name, Name) }
+// childName is the name of the Deployment, the Service, the PodDisruptionBudget and the Lease of an object. It always ends in the kind, by
+// which the Lease is recognized when the object is gone.
+func childName(p *v1alpha1.SchedulerProfile) string { return names.Job(p.Name, Name) }
 
 // configName is the name of the ConfigMap of a configuration.
 func configName(p *v1alpha1.SchedulerProfile, hash string) string {

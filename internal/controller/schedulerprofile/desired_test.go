@@ -158,6 +158,9 @@ func TestNames(t *testing.T) {
 			}
 			owner[child] = name
 		}
+		if !strings.HasSuffix(childName(p), "-"+Name) {
+			t.Errorf("the Lease %s could not be recognized", childName(p))
+		}
 		if !isConfigName(p, configName(p, hash)) || isConfigName(p, configName(named(name+"x"), hash)) || isConfigName(p, childName(p)) {
 			t.Errorf("the name %s is not recognized", configName(p, hash))
 		}

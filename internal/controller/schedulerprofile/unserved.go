@@ -50,8 +50,8 @@ const (
 	maxSeries = 50
 )
 
-// unserved tells pods that no scheduler looks at them: their status says nothing. It also removes the Leases of schedulers whose
-// object is gone: a scheduler that ends may have written its Lease once more.
+// unserved tells pods that no scheduler looks at them: their status says nothing. It also removes the Leases of schedulers that are not
+// to run any more: one that ends may have written its Lease once more.
 type unserved struct {
 	namespace string
 	client    client.Client
@@ -188,7 +188,7 @@ func (u *unserved) tell(ctx context.Context, all []v1alpha1.SchedulerProfile, ui
 	}
 }
 
-// sweep removes Leases of schedulers that nobody renews and whose object is gone.
+// sweep removes Leases of schedulers that nobody renews, and that no object is to have.
 func (u *unserved) sweep(ctx context.Context, all []v1alpha1.SchedulerProfile) {
 	list := &coordinationv1.LeaseList{}
 	if err := u.live.List(ctx, list, client.InNamespace(u.namespace)); err != nil {
@@ -197,7 +197,9 @@ func (u *unserved) sweep(ctx context.Context, all []v1alpha1.SchedulerProfile) {
 	}
 	for i := range list.Items {
 		l := &list.Items[i]
-		wanted := slices.ContainsFunc(all, func(p v1alpha1.SchedulerProfile) bool { return childName(&p) == l.Name })
+		wanted := slices.ContainsFunc(all, func(p v1alpha1.SchedulerProfile) bool {
+			return childName(&p) == l.Name && len(scheduling.Taken(&p, all)) == 0
+		})
 		if wanted || !u.abandoned(l) {
 			continue
 		}

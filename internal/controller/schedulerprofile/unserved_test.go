@@ -4,6 +4,7 @@
 package schedulerprofile
 
 import (
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -68,7 +69,8 @@ var _ = Describe("The Lease of a scheduler whose object is gone", func() {
 				HolderIdentity: new("x_1"), RenewTime: &metav1.MicroTime{Time: c.clock.Now()},
 			}})
 		}
-		left, own := lease("left-schedulerprofile"), lease("platform-operator.acme.com")
+		left, long := lease(childName(named("left"))), lease(childName(named(strings.Repeat("long.", 50)+"x")))
+		own := lease("platform-operator.acme.com")
 		kept := lease(childName(profile("kept", serving("kept"))))
 		renewed := lease("renewed-schedulerprofile")
 		Change(renewed, func(l *coordinationv1.Lease) {
@@ -76,6 +78,7 @@ var _ = Describe("The Lease of a scheduler whose object is gone", func() {
 		})
 		c.clock.SetTime(c.clock.Now().Add(2 * recheck))
 		Eventually(Gone(left)).Should(Succeed())
+		Eventually(Gone(long)).Should(Succeed())
 		for _, l := range []*coordinationv1.Lease{own, kept, renewed} {
 			Expect(Reload(l)).To(Succeed())
 			Remove(l)
