@@ -138,7 +138,8 @@ var _ = Describe("A SchedulerProfile", func() {
 			Remove(each)
 		}
 		Poke(p)
-		Eventually(Ready(p)).Should(Equal("False RollingOut")) // one that ends holds the Lease
+		Eventually(Ready(p)).Should(Equal("False RollingOut"))
+		Consistently(Ready(p), "1s").Should(Equal("False RollingOut")) // one that ends holds the Lease
 		Expect(configs(p)).To(HaveLen(2))
 		c.holds(p, next)
 		Poke(p)
