@@ -54,6 +54,7 @@ func specsOfRemoval() {
 		out, err = lab.kubectl(ctx, lab.cluster.KubeconfigPath(), "delete", "--ignore-not-found",
 			"operators.operators.coreos.com", packageName+"."+systemNamespace)
 		Expect(err).NotTo(HaveOccurred(), out)
+		kubectlAsAdmin(ctx, "delete", "-k", "config/scheduling", "--timeout=2m")
 		out, err = lab.kubectl(ctx, lab.cluster.KubeconfigPath(), "delete", "-k", "config/tenancy", "--timeout=5m")
 		Expect(err).NotTo(HaveOccurred(), out)
 		Expect(lab.client.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "app-kept"}})).To(Succeed())
@@ -87,7 +88,8 @@ func (w *world) traces(ctx context.Context, g Gomega) []string {
 	for _, kind := range []string{
 		"v1 Namespace", "operators.coreos.com/v1 Operator", "apiextensions.k8s.io/v1 CustomResourceDefinition", "rbac.authorization.k8s.io/v1 ClusterRole",
 		"rbac.authorization.k8s.io/v1 ClusterRoleBinding", "admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy",
-		"admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding",
+		"admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding", "admissionregistration.k8s.io/v1 MutatingAdmissionPolicy",
+		"admissionregistration.k8s.io/v1 MutatingAdmissionPolicyBinding",
 		"admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration",
 		"admissionregistration.k8s.io/v1 MutatingWebhookConfiguration",
 	} {

@@ -29,6 +29,7 @@ import (
 	autorebootv1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	batchv1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
 	coordinationv1alpha1 "github.com/acme/platform-operator/api/coordination/v1alpha1"
+	schedulingv1alpha1 "github.com/acme/platform-operator/api/scheduling/v1alpha1"
 	tenancyv1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	workloadsv1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
 	"github.com/acme/platform-operator/hack/cluster/binaries"
@@ -51,7 +52,7 @@ type world struct {
 	scheme  *runtime.Scheme
 	olm     string // image of OLM, with opm in it, as pods call it
 	dir     string // of this run; removed at the end
-	app     string // image of a small program that pods of the specs run: app serve | lead FILE... | get URL | load URL | write FILE
+	app     string // image of a small program that pods of the specs run: app serve | schedule | lead FILE... | get URL | load URL | write FILE
 }
 
 func root() string     { return testenv.RepoFile() }
@@ -104,7 +105,8 @@ func newScheme() *runtime.Scheme {
 	for _, add := range []func(*runtime.Scheme) error{
 		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, operatorsv1.AddToScheme, operatorsv1alpha1.AddToScheme,
 		operatorsv2.AddToScheme,
-		autorebootv1alpha1.AddToScheme, batchv1alpha1.AddToScheme, coordinationv1alpha1.AddToScheme, tenancyv1alpha1.AddToScheme, workloadsv1alpha1.AddToScheme,
+		autorebootv1alpha1.AddToScheme, batchv1alpha1.AddToScheme, coordinationv1alpha1.AddToScheme, schedulingv1alpha1.AddToScheme,
+		tenancyv1alpha1.AddToScheme, workloadsv1alpha1.AddToScheme,
 	} {
 		utilruntime.Must(add(s))
 	}

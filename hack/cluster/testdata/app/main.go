@@ -17,12 +17,14 @@ import (
 
 func main() {
 	if len(os.Args) < 2 {
-		log.Fatal("usage: app serve | lead FILE... | get URL | load URL | write FILE")
+		log.Fatal("usage: app serve | schedule | lead FILE... | get URL | load URL | write FILE")
 	}
 	var err error
 	switch verb, rest := os.Args[1], os.Args[2:]; {
 	case verb == "serve":
 		err = serve()
+	case verb == "schedule":
+		err = schedule()
 	case verb == "lead":
 		err = lead(rest)
 	case verb == "get" && len(rest) == 1:
