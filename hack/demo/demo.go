@@ -38,6 +38,7 @@ type demo struct {
 	doing   string // for the reader of an error; empty before anything is done
 
 	cluster *localcluster.Cluster // nil with context
+	version string                // of the local cluster
 	ports   ports
 }
 
@@ -84,12 +85,12 @@ func (d *demo) up(ctx context.Context) error {
 		return err
 	}
 	d.doing = "starting the cluster"
-	version, err := binaries.KubernetesVersion(d.root)
-	if err != nil {
+	var err error
+	if d.version, err = binaries.KubernetesVersion(d.root); err != nil {
 		return err
 	}
 	d.cluster, err = localcluster.Up(ctx, localcluster.UpOptions{
-		Name: d.name, StateDir: filepath.Dir(d.path()), BinDir: d.binDir(), Version: version,
+		Name: d.name, StateDir: filepath.Dir(d.path()), BinDir: d.binDir(), Version: d.version,
 		NodeCount: localcluster.KeepNodeCount, Timeout: timeout, Out: d.out,
 	})
 	if err != nil {
@@ -149,9 +150,13 @@ func (d *demo) present(ctx context.Context) error {
 
 // install applies what an operator outside the cluster needs, and waits until its kinds are served.
 func (d *demo) install(ctx context.Context) error {
-	return errors.Join(
+	err := errors.Join(
 		d.kubectl(ctx, "apply", "--server-side", "--force-conflicts", "-k", "config/install"),
 		d.kubectl(ctx, "wait", "--for=condition=Established", kubectlWait, "-f", "config/crd/bases"))
+	if d.context || err != nil { // in a cluster of somebody's, an administrator decides who may be a scheduler
+		return err
+	}
+	return d.kubectl(ctx, "apply", "--server-side", "--force-conflicts", "-k", "config/scheduling")
 }
 
 // down removes everything. What is not there is no error.

@@ -42,6 +42,10 @@ usage: go run ./hack/demo COMMAND [FLAGS]
 `
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == asHost {
+		fmt.Fprintln(os.Stderr, runAsHost(os.Args[2:]))
+		os.Exit(exitFailed)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends at once
 	os.Exit(run(ctx, os.Stdin, os.Stdout, os.Stderr, os.Args[1:]))

@@ -20,7 +20,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
 
 	"github.com/acme/platform-operator/hack/cluster/files"
@@ -74,7 +73,7 @@ func portsOf(args []string) ports {
 // startOperator leaves the operator running, as the program, the cluster and the flags of now ask for. One that runs so
 // and answers is left alone.
 func (d *demo) startOperator(ctx context.Context) error {
-	kubeconfig, err := d.operatorKubeconfig()
+	kubeconfig, err := d.kubeconfigAs(serviceAccount)
 	if err != nil {
 		return err
 	}
@@ -98,6 +97,9 @@ func (d *demo) startOperator(ctx context.Context) error {
 	}
 	cmd := exec.Command(filepath.Join(d.binDir(), d.operator().Name), d.operatorArgs(d.ports)...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")} // kubeconfigs name programs and files
+	if d.version != "" {
+		cmd.Env = append(cmd.Env, schedulerImage(d.version))
+	}
 	running, err := d.operator().Start(cmd, nil)
 	if err != nil {
 		return err
@@ -118,19 +120,6 @@ func (d *demo) current(ctx context.Context, kubeconfig []byte) bool {
 	last, errLast := os.ReadFile(d.operatorConfig())
 	return errors.Join(errUsed, errBuilt, errLast) == nil && os.SameFile(used, built) && bytes.Equal(last, kubeconfig) &&
 		ready(ctx, d.ports) == nil
-}
-
-// operatorKubeconfig is the administrator's kubeconfig, with which the operator acts as its service account: it may do
-// what a deployment would give it, and no more.
-func (d *demo) operatorKubeconfig() ([]byte, error) {
-	config, err := clientcmd.LoadFromFile(d.kubeconfig())
-	if err != nil {
-		return nil, err
-	}
-	for _, user := range config.AuthInfos {
-		user.Impersonate = serviceAccount
-	}
-	return clientcmd.Write(*config)
 }
 
 // freePorts chooses ports. They are held together while they are chosen, so that they differ.

@@ -30,6 +30,9 @@ type scene struct {
 	Once  string // what shows, when all is ready, what the sample is for; done once in a cluster's life
 	Show  []step // what the report runs
 	Try   []step // what the reader may run
+
+	// Scheduler: the demo runs the scheduler of the sample itself. It does not in a cluster that is not its own.
+	Scheduler bool
 }
 
 // step is something to type.
@@ -59,6 +62,9 @@ func (d *demo) loadScenes() ([]*scene, error) {
 		err := d.readYAML(s, "hack", "demo", "scenes", strings.ToLower(sample.Kind)+".yaml")
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
+		}
+		if s.Scheduler && d.context {
+			s.Needs, s.Show = "the rights and the image of a scheduler", nil
 		}
 		s.file, s.kind, s.name = filepath.Join(dir, file), strings.ToLower(sample.Kind), sample.Metadata.Name
 		scenes = append(scenes, s)
@@ -103,6 +109,11 @@ func (d *demo) awaitReady(ctx context.Context, s *scene) error {
 	hasStatus := d.kubectl(ctx, "explain", s.kind+".status") == nil // a kind without a status is always ready
 	if s.Needs != "" || !hasStatus {
 		return nil
+	}
+	if s.Scheduler {
+		if err := d.startScheduler(ctx, s); err != nil || s.Needs != "" {
+			return err
+		}
 	}
 	err := d.kubectl(ctx, "wait", "--for=condition=Ready", kubectlWait, s.kind, s.name)
 	if err != nil {
