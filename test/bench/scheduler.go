@@ -15,6 +15,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -124,9 +125,10 @@ func (b *bench) changeScheduler(ctx context.Context, active, next *scheduler) (f
 			}
 			sent++
 		case event := <-events.ResultChan():
-			if p, is := event.Object.(*corev1.Pod); is && p.Spec.NodeName != "" && !created[p.Name].IsZero() {
-				longest = max(longest, time.Since(created[p.Name]))
-				delete(created, p.Name)
+			name := placed(event.Object)
+			if at, waits := created[name]; waits {
+				longest = max(longest, time.Since(at))
+				delete(created, name)
 			}
 		}
 	}
@@ -146,4 +148,12 @@ func (b *bench) changeStep(ctx context.Context, sent int, active *scheduler, cre
 	name := fmt.Sprintf("change-%d", sent)
 	created[name] = time.Now()
 	return b.admin.Create(ctx, podFor(schedulerProfile, name))
+}
+
+// placed is the name of a pod that has a node, else empty.
+func placed(o runtime.Object) string {
+	if p, is := o.(*corev1.Pod); is && p.Spec.NodeName != "" {
+		return p.Name
+	}
+	return ""
 }
