@@ -140,13 +140,20 @@ func Ago(t, now time.Time) string {
 	return duration.HumanDuration(max(now.Sub(t), 0))
 }
 
+func isWord(status metav1.ConditionStatus) string {
+	switch status {
+	case metav1.ConditionTrue:
+		return "is true"
+	case metav1.ConditionFalse:
+		return "is not true"
+	default:
+		return "is unknown"
+	}
+}
+
 // Sentence returns a condition as a sentence.
 func Sentence(c metav1.Condition, now time.Time) string {
-	is := map[metav1.ConditionStatus]string{metav1.ConditionTrue: "is true", metav1.ConditionFalse: "is not true"}[c.Status]
-	if is == "" {
-		is = "is unknown"
-	}
-	text := fmt.Sprintf("%s %s", c.Type, is)
+	text := c.Type + " " + isWord(c.Status)
 	if c.Reason != "" && c.Reason != "Done" && c.Reason != c.Type {
 		text += fmt.Sprintf(" (%s)", c.Reason)
 	}

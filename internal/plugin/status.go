@@ -217,17 +217,26 @@ func clip(text string) string {
 	return text
 }
 
+// resume is the command that makes a paused object continue.
+func resume(k Kind, s Status) string {
+	return fmt.Sprintf("kubectl annotate %s %s%s %s-", k.Word(), s.Name, in(s.Namespace), names.AnnotationPaused)
+}
+
+// in is the flag for a namespace, after a space; empty for objects that are in none.
+func in(namespace string) string {
+	if namespace == "" {
+		return ""
+	}
+	return " -n " + namespace
+}
+
 // next says what to type next: what makes a paused object continue, and what shows more about what is wrong.
 func next(k Kind, s Status) (commands []string) {
-	in := ""
-	if s.Namespace != "" {
-		in = " -n " + s.Namespace
-	}
 	switch s.State.State {
 	case Paused:
-		commands = append(commands, fmt.Sprintf("kubectl annotate %s %s%s %s-", k.Word(), s.Name, in, names.AnnotationPaused))
-	case Failed:
-		commands = append(commands, fmt.Sprintf("kubectl edit %s %s%s", k.Word(), s.Name, in))
+		commands = append(commands, resume(k, s))
+	case Failed, NotReady, Deleting, Unseen:
+		commands = append(commands, fmt.Sprintf("kubectl acme why %s/%s%s", k.Word(), s.Name, in(s.Namespace)))
 	}
 	for _, c := range s.Children {
 		if c.Wrong && len(commands) < maxNext {
@@ -244,9 +253,5 @@ func describe(c Child, namespace string) string {
 	if len(c.Children) > 0 {
 		c = c.Children[0]
 	}
-	command := "kubectl describe " + strings.ToLower(c.Kind) + " " + c.Name
-	if namespace != "" {
-		command += " -n " + namespace
-	}
-	return command
+	return "kubectl describe " + strings.ToLower(c.Kind) + " " + c.Name + in(namespace)
 }

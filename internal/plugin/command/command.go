@@ -86,7 +86,7 @@ func New(o Options) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())
 	})
-	root.AddCommand(p.status())
+	root.AddCommand(p.status(), p.why())
 	must(root.RegisterFlagCompletionFunc("namespace", p.completeNamespaces))
 	return root
 }

@@ -202,6 +202,7 @@ func TestCommand(t *testing.T) {
 		{"status", testStatus},
 		{"status of a cluster-scoped object, and what a tenant sees", testTenant},
 		{"overview", testOverview},
+		{"why", testWhy},
 		{"completion", testCompletion},
 		{"bad input", testBadInput},
 		{"many objects", testMany},
