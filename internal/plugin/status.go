@@ -13,8 +13,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/acme/platform-operator/internal/names"
 )
 
 // Fact is something to know about an object.
@@ -219,15 +217,7 @@ func clip(text string) string {
 
 // resume is the command that makes a paused object continue.
 func resume(k Kind, s Status) string {
-	return fmt.Sprintf("kubectl annotate %s %s%s %s-", k.Word(), s.Name, in(s.Namespace), names.AnnotationPaused)
-}
-
-// in is the flag for a namespace, after a space; empty for objects that are in none.
-func in(namespace string) string {
-	if namespace == "" {
-		return ""
-	}
-	return " -n " + namespace
+	return "kubectl acme resume " + k.Word() + "/" + s.Name + In(s.Namespace)
 }
 
 // next says what to type next: what makes a paused object continue, and what shows more about what is wrong.
@@ -236,7 +226,7 @@ func next(k Kind, s Status) (commands []string) {
 	case Paused:
 		commands = append(commands, resume(k, s))
 	case Failed, NotReady, Deleting, Unseen:
-		commands = append(commands, fmt.Sprintf("kubectl acme why %s/%s%s", k.Word(), s.Name, in(s.Namespace)))
+		commands = append(commands, fmt.Sprintf("kubectl acme why %s/%s%s", k.Word(), s.Name, In(s.Namespace)))
 	}
 	for _, c := range s.Children {
 		if c.Wrong && len(commands) < maxNext {
@@ -253,5 +243,5 @@ func describe(c Child, namespace string) string {
 	if len(c.Children) > 0 {
 		c = c.Children[0]
 	}
-	return "kubectl describe " + strings.ToLower(c.Kind) + " " + c.Name + in(namespace)
+	return "kubectl describe " + strings.ToLower(c.Kind) + " " + c.Name + In(namespace)
 }

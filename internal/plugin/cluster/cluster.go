@@ -49,7 +49,6 @@ type Cluster struct {
 func Open(config *rest.Config, namespace, operatorNamespace string) (*Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // the API server's own priorities are fairer
-	config.WarningHandler = rest.NoWarnings{}
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
 
 	"github.com/acme/platform-operator/internal/plugin"
 	"github.com/acme/platform-operator/internal/plugin/cluster"
@@ -41,6 +42,8 @@ type program struct {
 	operatorNamespace string
 	allNamespaces     bool
 	output            string
+	wait              bool
+	timeout           time.Duration
 }
 
 // Run runs the program and returns its exit code. An error is one line on the error stream.
@@ -86,7 +89,7 @@ func New(o Options) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())
 	})
-	root.AddCommand(p.status(), p.why())
+	root.AddCommand(p.status(), p.why(), p.run(), p.suspend(), p.resume(), p.restart())
 	must(root.RegisterFlagCompletionFunc("namespace", p.completeNamespaces))
 	return root
 }
@@ -124,6 +127,7 @@ func (p *program) open() (*cluster.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	config.WarningHandler = rest.NewWarningWriter(p.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
 	namespace, _, err := p.flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
 		return nil, err

@@ -5,7 +5,11 @@ package command_test
 
 import (
 	"fmt"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +19,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	autorebootv1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
@@ -205,10 +211,47 @@ func testMany(w *world) {
 	}
 	close(numbers)
 	all.Wait()
+	requests := w.proxied()
 	begin := time.Now()
-	out := w.succeed("admin", "status", "-n", "many")
+	out := w.succeed("proxied", "status", "-n", "many")
 	w.Logf("%d objects in %s", count, time.Since(begin))
 	if lines := strings.Count(out, "\ncrontab"); lines != count {
 		w.Errorf("%d of %d objects are shown", lines, count)
+	}
+	pages := 0
+	for _, url := range requests() {
+		if strings.HasSuffix(url.Path, "/crontabs") {
+			pages++
+		}
+		if strings.Contains(url.Path, "/namespaces/") && url.Query().Get("limit") != "500" {
+			w.Errorf("a list is not paged: %s", url)
+		}
+	}
+	if want := (count + 499) / 500; pages != want {
+		w.Errorf("%d objects are read in %d pages, not %d", count, pages, want)
+	}
+}
+
+// proxied makes the user "proxied", whose requests as an administrator go through a proxy, and returns what lists these.
+func (w *world) proxied() (requests func() []*url.URL) {
+	w.Helper()
+	transport, err := rest.TransportFor(w.plane.Config)
+	w.must(err)
+	target, err := url.Parse(w.plane.Config.Host)
+	w.must(err)
+	var lock sync.Mutex
+	var all []*url.URL
+	proxy := httptest.NewServer(&httputil.ReverseProxy{Transport: transport, Rewrite: func(r *httputil.ProxyRequest) {
+		lock.Lock()
+		defer lock.Unlock()
+		all = append(all, r.In.URL)
+		r.SetURL(target)
+	}})
+	w.Cleanup(proxy.Close)
+	w.must(clientcmd.WriteToFile(kubeconfigOf(&rest.Config{Host: proxy.URL}), filepath.Join(w.folder, "proxied")))
+	return func() []*url.URL {
+		lock.Lock()
+		defer lock.Unlock()
+		return all
 	}
 }
