@@ -155,7 +155,7 @@ func TestTheWorstComesFirst(t *testing.T) {
 		return plugin.Row{Kind: "CronTab", Name: name, State: plugin.State{State: state, Since: metav1.NewTime(now.Add(-ago))}}
 	}
 	o := plugin.Overview{Objects: []plugin.Row{
-		row("b", plugin.Ready, time.Minute), row("old", plugin.Failed, time.Hour), row("a", plugin.Ready, time.Hour), row("p", plugin.Paused, 0),
+		row("b", plugin.Ready, time.Minute), row("an-old", plugin.Failed, time.Hour), row("a", plugin.Ready, time.Hour), row("p", plugin.Paused, 0),
 		row("n", plugin.NotReady, 0), row("data", plugin.Plain, 0), row("new", plugin.Failed, time.Minute), row("d", plugin.Deleting, 0), row("u", plugin.Unseen, 0),
 	}}
 	o.Sort()
@@ -163,7 +163,7 @@ func TestTheWorstComesFirst(t *testing.T) {
 	for _, r := range o.Objects {
 		got = append(got, r.Name)
 	}
-	if want := "new old n d u p a b data"; strings.Join(got, " ") != want {
+	if want := "new an-old n d u p a b data"; strings.Join(got, " ") != want {
 		t.Errorf("%q, not %q", got, want)
 	}
 }
