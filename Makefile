@@ -81,6 +81,7 @@ docs: bin/crd-ref-docs ## Generate docs/reference
 	bin/crd-ref-docs --log-level=WARN --renderer=markdown --source-path=api \
 		--config=docs/reference/config.yaml --output-path=docs/reference/api.md
 	sed -i -E 's#([^ >])<br />([^-< ])#\1 \2#g' docs/reference/api.md
+	go run ./hack/plugin --reference=docs/reference/kubectl-acme.md
 
 .PHONY: fmt
 fmt: bin/golangci-lint ## Format the code
@@ -244,6 +245,21 @@ AGENT := $(BUILD) -ldflags '-s -w' -o
 build-agent: ## Build the database agent into bin/database-agent, statically linked
 	$(AGENT) bin/database-agent ./cmd/database-agent
 
+.PHONY: build-plugin
+build-plugin: ## Build the kubectl plugin for this machine into bin/kubectl-acme
+	$(BUILD) -ldflags '$(LDFLAGS)' -o bin/kubectl-acme ./cmd/kubectl-acme
+
+PLUGIN_URL ?= https://downloads.example.com/kubectl-acme# where the archives of the plugin will be, for krew
+PLATFORMS := $(foreach os,linux darwin windows,$(os)-amd64 $(os)-arm64)
+
+.PHONY: plugin
+plugin: ## Build the kubectl plugin for all platforms: archives and a manifest for krew in dist/plugin
+	rm -rf dist/plugin
+	@for platform in $(PLATFORMS); do echo "building for $$platform"; os=$${platform%-*}; suffix=; \
+		if [ $$os = windows ]; then suffix=.exe; fi; \
+		GOOS=$$os GOARCH=$${platform#*-} $(BUILD) -ldflags '$(LDFLAGS)' -o dist/plugin/$$platform/kubectl-acme$$suffix ./cmd/kubectl-acme || exit; done
+	go run ./hack/plugin --programs=dist/plugin --version=v$(VERSION) --url=$(PLUGIN_URL)
+
 # The same sources and the same Go give the same digest, on any machine and without a container engine.
 .PHONY: image
 image: ## Build the image for all ARCHS into dist/image (OCI layout), for ARCH into dist/image.tar, with SPDX lists beside them
@@ -329,7 +345,7 @@ release: ## Make the release VERSION: changelog, bundle, catalog, images; see do
 
 .PHONY: clean
 clean: ## Remove everything that was built, except the tools in bin/
-	rm -rf dist bin/manager bin/database-agent
+	rm -rf dist bin/manager bin/database-agent bin/kubectl-acme
 
 # Tools. A tool is built again when the module that pins it changes.
 

@@ -9,13 +9,13 @@ import "fmt"
 // and pods, too.
 const AnnotationRunNow = "batch.acme.com/run-now"
 
-// maxRequest is the longest value of the annotation that is recorded unchanged.
-const maxRequest = 128
+// MaxRequest is the longest value of the annotation, in bytes, that is recorded unchanged.
+const MaxRequest = 128
 
 // Request returns the value of the annotation as it is recorded: one that is too long is shortened.
 func Request(value string) string {
-	if len(value) <= maxRequest {
+	if len(value) <= MaxRequest {
 		return value
 	}
-	return fmt.Sprintf("%.*s... (%d bytes, %s)", maxRequest/8, value, len(value), Digest(value))
+	return fmt.Sprintf("%.*s... (%d bytes, %s)", MaxRequest/8, value, len(value), Digest(value))
 }
