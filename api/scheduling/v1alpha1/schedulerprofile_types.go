@@ -47,6 +47,7 @@ type Routing struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	Profile string `json:"profile"`
 
 	// namespaceLabels select namespaces that have all of these labels. 1 to 8. Pods that are created there get the
