@@ -55,6 +55,9 @@ func TestMutate(t *testing.T) {
 		"the test that would fail is not run": {
 			"breaks: sums\nkilled by: sum\nrun: TestLimits\nfile: sum/sum.go\n-a + b\n+a - b\n", "SURVIVED", "1 of 1 mutations were not killed",
 		},
+		"no test is selected": {
+			"breaks: sums\nkilled by: sum\nrun: TestSums\nfile: sum/sum.go\n-a + b\n+a - b\n", "", "no test was run",
+		},
 		"it does not compile": {
 			"breaks: sums\nkilled by: sum\nfile: sum/sum.go\n-a + b\n+a +\n", "ERROR", "does not compile",
 		},
@@ -109,6 +112,20 @@ func write(t *testing.T, file, text string) {
 	}
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestNothing: a focus that selects no spec proves nothing, although the suite passes.
+func TestNothing(t *testing.T) {
+	for output, want := range map[string]bool{
+		"Will run 0 of 2 specs\nSS\n\nRan 0 of 2 Specs in 0.000 seconds\nSUCCESS! -- 0 Passed | 0 Failed | 0 Pending | 2 Skipped\nPASS\n": true,
+		"Will run 1 of 2 specs\nS•\n\nRan 1 of 2 Specs in 0.000 seconds\nPASS\n":                                                          false,
+		"Ran 10 of 20 Specs in 0.000 seconds\n":     false,
+		"testing: warning: no tests to run\nPASS\n": true, "PASS\n": false,
+	} {
+		if got := nothing.MatchString(output); got != want {
+			t.Errorf("%q: %t", output, got)
+		}
 	}
 }
 

@@ -20,6 +20,9 @@ import (
 // errSurvived says that every test passed in spite of a mutation.
 var errSurvived = errors.New("survived")
 
+// errNothing says that no test could have failed.
+var errNothing = errors.New("no test was run: run and focus select none")
+
 // runner tries mutations of the tree at root, which it never changes.
 type runner struct{ root, tmp string }
 
@@ -90,6 +93,8 @@ const hangs = 10 * time.Minute
 var (
 	failed = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
 	spec   = regexp.MustCompile(`(?m)^\s*(?:\x1b\[[0-9;]*m)*\[FAIL\] (.*)`)
+	// nothing is in the output of tests when none of them, or no spec, was run.
+	nothing = regexp.MustCompile(`(?m)^testing: warning: no tests to run$|^Ran 0 of \d+ Specs? in `)
 )
 
 // test compiles the tests of a package and runs them in a folder. The error is errSurvived when they pass.
@@ -106,6 +111,8 @@ func test(ctx context.Context, m mutation, source, overlay, folder, binary strin
 	text := string(out)
 	found, specs := failed.FindStringSubmatch(text), spec.FindStringSubmatch(text)
 	switch {
+	case err == nil && nothing.MatchString(text):
+		return "", errNothing
 	case err == nil:
 		return "", errSurvived
 	case found == nil || specs != nil && strings.Contains(specs[1], "BeforeSuite"):
