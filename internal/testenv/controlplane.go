@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -56,6 +57,8 @@ type Options struct {
 	// namespaces, quotas, service accounts and aggregated ClusterRoles. Without it, a Namespace that is
 	// deleted stays Terminating for ever and children outlive their owners.
 	WithControllers bool
+	// MoreControllers are names of further controllers, which run if WithControllers is set.
+	MoreControllers []string
 }
 
 // ControlPlane is a running control plane. Its programs listen on loopback only.
@@ -128,7 +131,7 @@ func (c *ControlPlane) start(o Options, bin string) error {
 	}
 	c.Config = cfg
 	if o.WithControllers {
-		return c.startControllers(filepath.Join(bin, "kube-controller-manager"))
+		return c.startControllers(filepath.Join(bin, "kube-controller-manager"), o.MoreControllers)
 	}
 	return nil
 }
@@ -169,7 +172,7 @@ func ignoreKilled(err error) error {
 }
 
 // startControllers starts kube-controller-manager and waits until it does its work.
-func (c *ControlPlane) startControllers(program string) error {
+func (c *ControlPlane) startControllers(program string, more []string) error {
 	var err error
 	if c.folder, err = os.MkdirTemp("", "controlplane-"); err != nil {
 		return err
@@ -179,7 +182,7 @@ func (c *ControlPlane) startControllers(program string) error {
 		return err
 	}
 	var log bytes.Buffer
-	cmd := exec.Command(program, "--kubeconfig="+kubeconfig, "--controllers="+controllers,
+	cmd := exec.Command(program, "--kubeconfig="+kubeconfig, "--controllers="+strings.Join(append([]string{controllers}, more...), ","),
 		"--leader-elect=false", "--secure-port=0", "--bind-address=127.0.0.1",
 		"--kube-api-qps=200", "--kube-api-burst=400", "--resource-quota-sync-period=10s")
 	cmd.Stdout, cmd.Stderr = &log, &log

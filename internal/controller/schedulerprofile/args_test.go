@@ -20,26 +20,23 @@ func binary() string {
 	return filepath.Join(cmp.Or(os.Getenv("KUBEBUILDER_ASSETS"), testenv.RepoFile("bin")), "kube-scheduler")
 }
 
-// flagsIn are the arguments of the container, with a folder of the test's instead of the container's.
-func flagsIn(t *testing.T, in input, folder string) []string {
-	t.Helper()
-	config := filepath.Join(folder, configFile)
-	if err := os.WriteFile(config, []byte(in.config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var flags []string
-	for _, arg := range in.scheduler().Args {
-		flags = append(flags, strings.NewReplacer(configFolder+"/"+configFile, config, "=/tmp", "="+folder).Replace(arg))
+// inFolder are arguments of the container, with a folder of the test's instead of the container's.
+func inFolder(folder string, args []string) (flags []string) {
+	for _, arg := range args {
+		flags = append(flags, strings.NewReplacer(configFolder+"/", folder+"/", "=/tmp", "="+folder).Replace(arg))
 	}
 	return flags
 }
 
 // TestFlags: kube-scheduler has the flags that the container gives it.
 func TestFlags(t *testing.T) {
-	folder := t.TempDir()
+	folder, in := t.TempDir(), inputFor(t, named("gpu", everything))
+	if err := os.WriteFile(filepath.Join(folder, configFile), []byte(in.config), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	flags := append(flagsIn(t, inputFor(t, named("gpu", everything)), folder), "--master=http://127.0.0.1:1", "--secure-port=0",
+	flags := append(inFolder(folder, in.scheduler().Args), "--master=http://127.0.0.1:1", "--secure-port=0",
 		"--write-config-to="+filepath.Join(folder, "written"))
 	if output, err := exec.CommandContext(ctx, binary(), flags...).CombinedOutput(); err != nil {
 		t.Errorf("kube-scheduler %s: %v\n%s", strings.Join(flags, " "), err, output)

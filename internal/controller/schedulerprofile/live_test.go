@@ -6,11 +6,15 @@ package schedulerprofile
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -32,12 +36,13 @@ import (
 // live is a control plane without any scheduler, in which extra ones have the rights of config/scheduling and no others.
 type live struct {
 	client.Client
-	account *rest.Config
+	// account is the access of schedulers, and operator that of the operator.
+	account, operator *rest.Config
 }
 
 func startLive(t *testing.T) *live {
 	t.Helper()
-	plane, err := testenv.Start(testenv.Options{})
+	plane, err := testenv.Start(testenv.Options{WithControllers: true, MoreControllers: []string{"deployment-controller", "replicaset-controller"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,18 +52,28 @@ func startLive(t *testing.T) *live {
 		}
 	})
 	l := &live{}
-	if l.Client, err = client.New(plane.Config, client.Options{}); err != nil {
+	if l.Client, err = client.New(plane.Config, client.Options{Scheme: testScheme()}); err != nil {
 		t.Fatal(err)
 	}
 	if l.account, err = plane.User("system:serviceaccount:"+namespace+":"+DefaultAccount, "system:serviceaccounts"); err != nil {
 		t.Fatal(err)
 	}
-	l.create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
-	l.create(t, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default", Namespace: metav1.NamespaceDefault}})
-	if err := testenv.InstallScheduling(plane); err != nil {
+	if l.operator, err = plane.User(testenv.OperatorUser, "system:serviceaccounts", "system:serviceaccounts:"+namespace); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(testenv.InstallConfig(plane), testenv.InstallScheduling(plane)); err != nil {
 		t.Fatal(err)
 	}
 	return l
+}
+
+// writeAccess writes a kubeconfig.
+func writeAccess(c *rest.Config, file string) error {
+	return clientcmd.WriteToFile(clientcmdapi.Config{
+		Clusters:  map[string]*clientcmdapi.Cluster{"c": {Server: c.Host, CertificateAuthorityData: c.CAData}},
+		AuthInfos: map[string]*clientcmdapi.AuthInfo{"u": {ClientCertificateData: c.CertData, ClientKeyData: c.KeyData}},
+		Contexts:  map[string]*clientcmdapi.Context{"x": {Cluster: "c", AuthInfo: "u"}}, CurrentContext: "x",
+	}, file)
 }
 
 func (l *live) create(t *testing.T, o client.Object) {
@@ -149,50 +164,59 @@ func (s *safeBuffer) String() string {
 	return s.b.String()
 }
 
-// replica starts a replica of the scheduler of an object, with the arguments of its container. Only the access to the API server, which
-// a pod finds by itself, is added to its configuration.
-func (l *live) replica(t *testing.T, p *v1alpha1.SchedulerProfile) *process {
-	t.Helper()
-	folder, in := t.TempDir(), inputFor(t, p)
+// launch starts kube-scheduler on a host of its own, with a configuration and the arguments of its container. Only the access to the API
+// server is added to the configuration: a pod finds that by itself.
+func (l *live) launch(folder, host, config string, args ...string) (*process, error) {
+	var all map[string]any
+	if err := yaml.Unmarshal([]byte(config), &all); err != nil {
+		return nil, err
+	}
 	kubeconfig := filepath.Join(folder, "kubeconfig")
-	access := clientcmdapi.Config{
-		Clusters:  map[string]*clientcmdapi.Cluster{"c": {Server: l.account.Host, CertificateAuthorityData: l.account.CAData}},
-		AuthInfos: map[string]*clientcmdapi.AuthInfo{"u": {ClientCertificateData: l.account.CertData, ClientKeyData: l.account.KeyData}},
-		Contexts:  map[string]*clientcmdapi.Context{"x": {Cluster: "c", AuthInfo: "u"}}, CurrentContext: "x",
+	all["clientConnection"] = map[string]any{"kubeconfig": kubeconfig}
+	text, err := yaml.Marshal(all)
+	if err := errors.Join(err, os.WriteFile(filepath.Join(folder, configFile), text, 0o600), writeAccess(l.account, kubeconfig)); err != nil {
+		return nil, err
 	}
-	if err := clientcmd.WriteToFile(access, kubeconfig); err != nil {
-		t.Fatal(err)
-	}
-	var config map[string]any
-	if err := yaml.Unmarshal([]byte(in.config), &config); err != nil {
-		t.Fatal(err)
-	}
-	config["clientConnection"] = map[string]any{"kubeconfig": kubeconfig}
-	text, err := yaml.Marshal(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	in.config = string(text)
 	s := &process{done: make(chan struct{})}
-	// Port 0 serves no probes: replicas share the network here.
-	s.Cmd = exec.Command(binary(), append(flagsIn(t, in, folder), "--secure-port=0")...)
+	s.Cmd = exec.Command("sh", slices.Concat([]string{"-c", `hostname "$0" && exec "$@"`, host, binary()}, inFolder(folder, args))...)
+	s.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUTS}
+	if os.Geteuid() != 0 {
+		s.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		s.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}
+		s.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}
+	}
 	s.Stdout, s.Stderr = &s.log, &s.log
 	if err := s.Start(); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	go func() {
 		defer close(s.done)
 		_ = s.Wait() // it is killed
 	}()
-	t.Cleanup(func() {
-		s.kill()
-		if t.Failed() {
-			t.Logf("the log of kube-scheduler %d:\n%s", s.Process.Pid, s.log.String())
-		}
-		if strings.Contains(strings.ToLower(s.log.String()), "forbidden") {
-			t.Errorf("it lacks rights:\n%s", s.log.String())
-		}
-	})
+	return s, nil
+}
+
+// finish ends a scheduler with the test, and wants it to have had all rights that it needed.
+func (s *process) finish(t *testing.T) {
+	s.kill()
+	if t.Failed() {
+		t.Logf("the log of kube-scheduler %d:\n%s", s.Process.Pid, s.log.String())
+	}
+	if strings.Contains(strings.ToLower(s.log.String()), "forbidden") {
+		t.Errorf("it lacks rights:\n%s", s.log.String())
+	}
+}
+
+// replica starts a replica of the scheduler of an object, until the test ends.
+func (l *live) replica(t *testing.T, p *v1alpha1.SchedulerProfile) *process {
+	t.Helper()
+	in := inputFor(t, p)
+	// Port 0 serves no probes: replicas share the network here.
+	s, err := l.launch(t.TempDir(), p.Name, in.config, append(in.scheduler().Args, "--secure-port=0")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.finish(t) })
 	return s
 }
 
@@ -219,10 +243,12 @@ func (s *process) awaitTry(t *testing.T) {
 // TestLive runs real schedulers with the configuration, the arguments and the rights that they are to have, beside no other scheduler.
 func TestLive(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes a control plane and most of a minute")
+		t.Skip("it takes a control plane and more than a minute")
 	}
 	l := startLive(t)
+	t.Setenv("RELATED_IMAGE_KUBE_SCHEDULER_1_36", image)
 	t.Run("schedulers", func(t *testing.T) {
+		t.Run("refusal", l.testRefusal)
 		t.Run("the seed", l.testSeed)
 		t.Run("kill", l.testKill)
 	})
