@@ -39,6 +39,8 @@ type view struct {
 	template, wanted, served string
 	// program: it is no kube-scheduler, which may use the Lease or not.
 	program bool
+	// own: the image is the user's own, so that it may be another program.
+	own bool
 	// replicas is how many pods there should be.
 	replicas int32
 	pods     []pod
@@ -126,7 +128,7 @@ func (v view) delay(current, former []pod) (state, string) {
 		}
 	}
 	for _, p := range current {
-		if refusals[p.waiting] {
+		if refusals[p.waiting] && !p.ready {
 			return imageRefused, fmt.Sprintf("the image of the pod %s cannot be used (%s): %s; correct it; meanwhile %s", p.name, p.waiting,
 				cmp.Or(p.message, "the kubelet gives no reason"), serving)
 		}
@@ -145,7 +147,11 @@ func (v view) ended(name, line, serving string) (state, string) {
 	if v.program || v.wanted == v.served {
 		return notServing, fmt.Sprintf("the pod %s has ended and is started again: %s; meanwhile %s", name, line, serving)
 	}
-	return configRefused, fmt.Sprintf("kube-scheduler does not start with this configuration: %s; correct spec.profiles; meanwhile %s", line, serving)
+	wrong := "correct spec.profiles"
+	if v.own {
+		wrong = "correct spec.profiles, or let spec.image be a kube-scheduler of the cluster's version"
+	}
+	return configRefused, fmt.Sprintf("kube-scheduler does not start with this configuration: %s; %s; meanwhile %s", line, wrong, serving)
 }
 
 // meanwhile is who serves while pods are not ready.
@@ -162,7 +168,7 @@ func meanwhile(current, former []pod) string {
 // refusals are the reasons of a kubelet that does not get an image, or finds no program in it.
 var refusals = map[string]bool{
 	"ErrImagePull": true, "ImagePullBackOff": true, "InvalidImageName": true, "ErrImageNeverPull": true, "ImageInspectError": true,
-	"CreateContainerError": true, "RunContainerError": true,
+	"CreateContainerError": true, "RunContainerError": true, "StartError": true, "ContainerCannotRun": true,
 }
 
 // failure is the last line of kube-scheduler's log.

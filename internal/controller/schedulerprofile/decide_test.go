@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 )
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -79,6 +80,11 @@ func TestDecide(t *testing.T) {
 			view{wanted: "new", pods: failing(refusal)},
 			verdict{configRefused, `kube-scheduler does not start with this configuration: strict decoding error: unknown field "profiles[0].plugins.scores"; correct spec.profiles; ` + alone, "", ""},
 		},
+		"an image without the flags of kube-scheduler": {
+			held(view{own: true, wanted: "new", served: "old", pods: append(failing("Usage:\n  other [flags]\n\nError: unknown flag: --config\n"), of("old", true, "a", "b")...)}),
+			verdict{configRefused, "kube-scheduler does not start with this configuration: Error: unknown flag: --config; " +
+				"correct spec.profiles, or let spec.image be a kube-scheduler of the cluster's version; " + former, "", "a"},
+		},
 		"one that served has ended": {
 			held(view{wanted: "new", served: "new", pods: append(failing("E1 server.go:300] \"Leaderelection lost\""), of("new", true, "a")...)}),
 			verdict{notServing, `the pod c has ended and is started again: E1 server.go:300] "Leaderelection lost"; ` + others, "", "a"},
@@ -99,6 +105,10 @@ func TestDecide(t *testing.T) {
 			view{wanted: "new", pods: append(pulling, failing("error: x")...)},
 			verdict{configRefused, "kube-scheduler does not start with this configuration: error: x; correct spec.profiles; " + alone, "", ""},
 		},
+		"an image that could not be started once": {
+			held(view{wanted: "new", pods: []pod{{name: "a", template: "new", hash: "new", ready: true, waiting: "StartError"}}}),
+			verdict{rolls, "pods are starting; " + others, "", "a"},
+		},
 		"a container is being created": {
 			view{wanted: "new", pods: []pod{{name: "c", template: "new", hash: "new", waiting: "ContainerCreating"}}}, verdict{rolls, "pods are starting; " + alone, "", ""},
 		},
@@ -117,6 +127,44 @@ func TestDecide(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c.now, c.template, c.replicas = noon, cmp.Or(c.template, c.wanted), 2
 			if diff := gocmp.Diff(c.want, decide(c.view), gocmp.AllowUnexported(verdict{})); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestPodOf: what the kubelet reports of an image, and of a program that has ended.
+func TestPodOf(t *testing.T) {
+	crashes := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "back-off 10s"}}
+	terminated := func(reason, message string) corev1.ContainerState {
+		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 128, Reason: reason, Message: message}}
+	}
+	for name, c := range map[string]struct {
+		corev1.ContainerStatus
+		want pod
+	}{
+		"no such image": {
+			corev1.ContainerStatus{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "not\nfound"}}},
+			pod{waiting: "ErrImagePull", message: "found"},
+		},
+		"no such program in it": {
+			corev1.ContainerStatus{State: crashes, LastTerminationState: terminated("StartError", `exec: "kube-scheduler": executable file not found in $PATH`)},
+			pod{waiting: "StartError", message: `exec: "kube-scheduler": executable file not found in $PATH`},
+		},
+		"it has ended": {
+			corev1.ContainerStatus{State: crashes, LastTerminationState: terminated("Error", "Error: unknown flag: --config\n")},
+			pod{failed: "Error: unknown flag: --config\n", waiting: "CrashLoopBackOff", message: "back-off 10s"},
+		},
+		"it has ended without a word": {
+			corev1.ContainerStatus{State: terminated("OOMKilled", "")}, pod{failed: "it has ended with 128 (OOMKilled)"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sidecar := c.ContainerStatus
+			sidecar.Name, sidecar.State = "sidecar", terminated("Error", "of no concern")
+			c.Name = containerName
+			p := &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{sidecar, c.ContainerStatus}}}
+			if diff := gocmp.Diff(c.want, podOf(p), gocmp.AllowUnexported(pod{})); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})

@@ -74,19 +74,27 @@ func podOf(p *corev1.Pod) pod {
 		out.ready = out.ready || c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	}
 	for _, c := range p.Status.ContainerStatuses {
-		if c.Name != containerName {
-			continue
-		}
-		if w := c.State.Waiting; w != nil {
-			out.waiting, out.message = w.Reason, lastLine(w.Message)
-		}
-		for _, t := range []*corev1.ContainerStateTerminated{c.State.Terminated, c.LastTerminationState.Terminated} {
-			if t != nil && out.failed == "" {
-				out.failed = cmp.Or(t.Message, fmt.Sprintf("it has ended with %d (%s)", t.ExitCode, t.Reason))
-			}
+		if c.Name == containerName {
+			out.note(c)
 		}
 	}
 	return out
+}
+
+// note notes why the scheduler of a pod does not start, or has ended.
+func (p *pod) note(c corev1.ContainerStatus) {
+	if w := c.State.Waiting; w != nil {
+		p.waiting, p.message = w.Reason, lastLine(w.Message)
+	}
+	for _, t := range []*corev1.ContainerStateTerminated{c.State.Terminated, c.LastTerminationState.Terminated} {
+		switch {
+		case t == nil || p.failed != "":
+		case refusals[t.Reason]: // nothing has run
+			p.waiting, p.message = t.Reason, lastLine(t.Message)
+		default:
+			p.failed = cmp.Or(t.Message, fmt.Sprintf("it has ended with %d (%s)", t.ExitCode, t.Reason))
+		}
+	}
 }
 
 // serve says how far the scheduler is.
@@ -115,7 +123,7 @@ func (r *run) serve(ctx context.Context) (engine.Outcome, error) {
 func (r *run) view(d *appsv1.Deployment) view {
 	v := view{
 		now: r.Clock.Now(), template: r.in.template().Labels[LabelTemplate], wanted: r.in.hash(), served: r.Obj.Status.ServingHash,
-		program: r.Obj.Spec.Program != nil, replicas: r.in.replicas(), pods: r.pods,
+		program: r.Obj.Spec.Program != nil, own: r.Obj.Spec.Image != "", replicas: r.in.replicas(), pods: r.pods,
 		holder:   ptr.Deref(r.lease.Spec.HolderIdentity, ""),
 		leaseFor: time.Duration(ptr.Deref(r.lease.Spec.LeaseDurationSeconds, 15)) * time.Second,
 	}
