@@ -32,6 +32,19 @@ func Taken(p *v1alpha1.SchedulerProfile, all []v1alpha1.SchedulerProfile) (taken
 	return taken
 }
 
+// Displaced returns the names of an object's profiles that younger objects have, in the order of its profiles: these objects lose them.
+func Displaced(p *v1alpha1.SchedulerProfile, all []v1alpha1.SchedulerProfile) (displaced []Claim) {
+	for _, profile := range p.Spec.Profiles {
+		for i := range all {
+			other := &all[i]
+			if other.UID != p.UID && older(p, other) && Serves(other, profile.SchedulerName) {
+				displaced = append(displaced, Claim{profile.SchedulerName, other.Name})
+			}
+		}
+	}
+	return displaced
+}
+
 // Serves reports whether an object has a profile of a name.
 func Serves(p *v1alpha1.SchedulerProfile, schedulerName string) bool {
 	return slices.ContainsFunc(p.Spec.Profiles, func(o v1alpha1.Profile) bool { return o.SchedulerName == schedulerName })

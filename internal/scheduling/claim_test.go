@@ -47,3 +47,22 @@ func TestTaken(t *testing.T) {
 		}
 	}
 }
+
+func TestDisplaced(t *testing.T) {
+	for name, c := range map[string]struct {
+		p    v1alpha1.SchedulerProfile
+		all  []v1alpha1.SchedulerProfile
+		want []Claim
+	}{
+		"itself":           {stored("x", 5, "a"), []v1alpha1.SchedulerProfile{stored("x", 5, "a")}, nil},
+		"an older one":     {stored("x", 5, "a"), []v1alpha1.SchedulerProfile{stored("y", 4, "a")}, nil},
+		"a younger one":    {stored("x", 5, "b", "a"), []v1alpha1.SchedulerProfile{stored("y", 6, "a")}, []Claim{{"a", "y"}}},
+		"two of them":      {stored("x", 5, "a"), []v1alpha1.SchedulerProfile{stored("y", 6, "a"), stored("z", 7, "a")}, []Claim{{"a", "y"}, {"a", "z"}}},
+		"another name":     {stored("x", 5, "a"), []v1alpha1.SchedulerProfile{stored("y", 6, "b")}, nil},
+		"same second, x<y": {stored("x", 5, "a"), []v1alpha1.SchedulerProfile{stored("y", 5, "a")}, []Claim{{"a", "y"}}},
+	} {
+		if diff := cmp.Diff(c.want, Displaced(&c.p, c.all)); diff != "" {
+			t.Errorf("%s, -want +got:\n%s", name, diff)
+		}
+	}
+}

@@ -36,15 +36,31 @@ func (w webhook) ValidateCreate(ctx context.Context, p *v1alpha1.SchedulerProfil
 	// All existing objects precede this one, also within the same second.
 	latest := p.DeepCopy()
 	latest.CreationTimestamp = metav1.Time{}
-	return nil, w.validate(ctx, latest)
+	all, err := w.all(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return nil, validate(latest, all)
 }
 
-// ValidateUpdate implements admission.Validator. It lets pass what changes nothing that it checks.
+// ValidateUpdate implements admission.Validator. It lets pass what changes nothing that it checks. Who takes a name from a younger object
+// is warned: that one loses its scheduler.
 func (w webhook) ValidateUpdate(ctx context.Context, was, p *v1alpha1.SchedulerProfile) (admission.Warnings, error) {
 	if !p.DeletionTimestamp.IsZero() || was.Generation == p.Generation {
 		return nil, nil
 	}
-	return nil, w.validate(ctx, p)
+	all, err := w.all(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var warnings admission.Warnings
+	for _, lost := range scheduling.Displaced(p, all) {
+		if !scheduling.Serves(was, lost.SchedulerName) {
+			warnings = append(warnings, fmt.Sprintf("%s is a profile of the SchedulerProfile %s as well, which is younger: the scheduler of that one is "+
+				"removed, with all of its profiles", lost.SchedulerName, lost.Owner))
+		}
+	}
+	return warnings, validate(p, all)
 }
 
 // ValidateDelete implements admission.Validator. The webhook is not called for it.
@@ -52,15 +68,20 @@ func (webhook) ValidateDelete(context.Context, *v1alpha1.SchedulerProfile) (admi
 	return nil, nil
 }
 
-// validate checks what the controller does, but not whether the scheduler's own version has the plugins: the API server may be
-// upgraded later.
-func (w webhook) validate(ctx context.Context, p *v1alpha1.SchedulerProfile) error {
+// all are the stored objects.
+func (w webhook) all(ctx context.Context) ([]v1alpha1.SchedulerProfile, error) {
 	list := &v1alpha1.SchedulerProfileList{}
 	if err := w.cached.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-		return fmt.Errorf("listing SchedulerProfiles: %w", err)
+		return nil, fmt.Errorf("listing SchedulerProfiles: %w", err)
 	}
+	return list.Items, nil
+}
+
+// validate checks what the controller does, but not whether the scheduler's own version has the plugins: the API server may be
+// upgraded later.
+func validate(p *v1alpha1.SchedulerProfile, all []v1alpha1.SchedulerProfile) error {
 	var errs field.ErrorList
-	for _, taken := range scheduling.Taken(p, list.Items) {
+	for _, taken := range scheduling.Taken(p, all) {
 		errs = append(errs, field.Invalid(field.NewPath("spec", "profiles").Key(taken.SchedulerName), taken.SchedulerName,
 			fmt.Sprintf("it is a profile of the SchedulerProfile %s, which is older; choose another name, or remove it there", taken.Owner)))
 	}

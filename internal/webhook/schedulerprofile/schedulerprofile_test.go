@@ -103,6 +103,34 @@ func TestUpdate(t *testing.T) {
 	}))
 }
 
+// TestWarning: only who takes a name that a younger object has is warned, once.
+func TestWarning(t *testing.T) {
+	w := webhook{stored{all: []v1alpha1.SchedulerProfile{*profile("older", 9, "own"), *profile("younger", 5, "gpu", "web"), *profile("oldest", 20, "batch")}}}
+	for name, tc := range map[string]struct {
+		was, is []string
+		want    int
+	}{
+		"a name of a younger one":          {[]string{"own"}, []string{"own", "gpu"}, 1},
+		"two of them":                      {[]string{"own"}, []string{"gpu", "web"}, 2},
+		"one that it had":                  {[]string{"gpu"}, []string{"gpu", "own"}, 0},
+		"a free one":                       {[]string{"own"}, []string{"own", "free"}, 0},
+		"an older one, and a younger one":  {[]string{"own"}, []string{"batch", "web"}, 1},
+		"nothing that has to do with them": {[]string{"own"}, []string{"own"}, 0},
+	} {
+		was, is := profile("older", 9, tc.was...), profile("older", 9, tc.is...)
+		is.Generation++
+		warnings, _ := w.ValidateUpdate(t.Context(), was, is)
+		if len(warnings) != tc.want {
+			t.Errorf("%s: %q", name, warnings)
+		}
+		for _, text := range warnings {
+			if !strings.Contains(text, "a profile of the SchedulerProfile younger as well, which is younger") {
+				t.Errorf("%s: %q", name, text)
+			}
+		}
+	}
+}
+
 func TestAListThatFails(t *testing.T) {
 	_, err := webhook{stored{err: errors.New("the cache is gone")}}.ValidateCreate(t.Context(), profile("p", 0, "web"))
 	if err == nil || apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "the cache is gone") {
