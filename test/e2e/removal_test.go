@@ -11,6 +11,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,7 +21,8 @@ import (
 	"github.com/acme/platform-operator/internal/names"
 )
 
-const keptName = "kept"
+// keptName is an AcmeNamespace that is retained, routedName a SchedulerProfile, and the namespace whose pods it gets.
+const keptName, routedName = "kept", "routed"
 
 // specsOfRemoval: docs/install-olm.md, "Uninstall", step by step.
 func specsOfRemoval() {
@@ -32,12 +34,21 @@ func specsOfRemoval() {
 			},
 		})).To(Succeed())
 		lab.awaitNamespace(ctx, keptName)
+		eventually(ctx, "former schedulers have left no Lease", 2*soon, func(g Gomega) { // they are removed once a minute
+			g.Expect(lab.schedulers(ctx, g, &coordinationv1.LeaseList{})).To(BeEmpty())
+		})
+		lab.route(ctx, routedName, routedName)
+		lab.awaitProfile(ctx, routedName, "True NoNodes")
+		eventually(ctx, "pods are routed", soon, func(g Gomega) {
+			g.Expect(seedPodIn(ctx, g, routedName, client.DryRunAll).Spec.SchedulerName).To(Equal(routedName))
+		})
 		var deleted int
 		for _, crd := range lab.kinds(ctx) {
 			out, err := lab.kubectl(ctx, lab.cluster.KubeconfigPath(), "delete", crd, "--all", "--all-namespaces", "--timeout=5m")
 			Expect(err).NotTo(HaveOccurred(), out)
 			deleted += strings.Count(out, " deleted")
 		}
+		eventually(ctx, "no scheduler is left", soon, func(g Gomega) { lab.noScheduler(ctx, g) })
 		Expect(slices.Collect(maps.Keys(lab.spaces(ctx)))).To(ConsistOf("app-kept"))
 		kept := &corev1.Namespace{}
 		Expect(lab.client.Get(ctx, client.ObjectKey{Name: "app-kept"}, kept)).To(Succeed())
@@ -54,10 +65,14 @@ func specsOfRemoval() {
 		out, err = lab.kubectl(ctx, lab.cluster.KubeconfigPath(), "delete", "--ignore-not-found",
 			"operators.operators.coreos.com", packageName+"."+systemNamespace)
 		Expect(err).NotTo(HaveOccurred(), out)
+		eventually(ctx, "pods are created although routing has lost its kind", soon, func(g Gomega) {
+			g.Expect(seedPodIn(ctx, g, routedName, client.DryRunAll).Spec.SchedulerName).To(Equal(corev1.DefaultSchedulerName))
+		})
 		kubectlAsAdmin(ctx, "delete", "-k", "config/scheduling", "--timeout=2m")
 		out, err = lab.kubectl(ctx, lab.cluster.KubeconfigPath(), "delete", "-k", "config/tenancy", "--timeout=5m")
 		Expect(err).NotTo(HaveOccurred(), out)
-		Expect(lab.client.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "app-kept"}})).To(Succeed())
+		Expect(lab.client.Delete(ctx, namespaceOf("app-kept"))).To(Succeed())
+		Expect(lab.client.Delete(ctx, namespaceOf(routedName))).To(Succeed())
 		eventually(ctx, "nothing of the operator is left", soon, func(g Gomega) { g.Expect(lab.traces(ctx, g)).To(BeEmpty()) })
 		say("nothing is left: no kind, no role, no binding, no policy, no webhook, no namespace")
 	}, NodeTimeout(installed))

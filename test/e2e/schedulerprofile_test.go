@@ -17,6 +17,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -37,21 +38,7 @@ const (
 var _ = withOperator("SchedulerProfile", func() {
 	It("says what an administrator has to do first, and serves then", func(ctx SpecContext) {
 		lab.pushScheduler(ctx)
-		ns := namespaceOf(scheduled)
-		ns.Labels = map[string]string{"team": scheduled}
-		Expect(lab.client.Create(ctx, ns)).To(Succeed())
-		Expect(lab.client.Create(ctx, &schedulingv1alpha1.SchedulerProfile{
-			ObjectMeta: metav1.ObjectMeta{Name: selective},
-			Spec: schedulingv1alpha1.SchedulerProfileSpec{
-				Profiles: []schedulingv1alpha1.Profile{{
-					SchedulerName: selective, Nodes: &schedulingv1alpha1.Nodes{LabelKeys: []schedulingv1alpha1.LabelKey{"selectable"}},
-				}},
-				RetryAfter: &metav1.Duration{Duration: 10 * time.Second},
-				Routing: &schedulingv1alpha1.Routing{
-					Profile: selective, NamespaceLabels: map[string]schedulingv1alpha1.LabelValue{"team": scheduled},
-				},
-			},
-		})).To(Succeed())
+		lab.route(ctx, selective, scheduled)
 		lab.awaitProfile(ctx, selective, "False RightsMissing")
 		kubectlAsAdmin(ctx, "apply", "--server-side", "-k", "config/scheduling")
 		start := time.Now()
@@ -101,22 +88,52 @@ var _ = withOperator("SchedulerProfile", func() {
 
 	It("leaves nothing in the operator's namespace", func(ctx SpecContext) {
 		Expect(lab.client.DeleteAllOf(ctx, &schedulingv1alpha1.SchedulerProfile{})).To(Succeed())
-		eventually(ctx, "no child is left", soon, func(g Gomega) {
-			for _, list := range []client.ObjectList{
-				&appsv1.DeploymentList{}, &corev1.PodList{}, &corev1.ConfigMapList{}, &corev1.ServiceList{}, &policyv1.PodDisruptionBudgetList{},
-			} {
-				g.Expect(lab.client.List(ctx, list, client.InNamespace(systemNamespace))).To(Succeed())
-				objects, err := meta.ExtractList(list)
-				g.Expect(err).NotTo(HaveOccurred())
-				for _, o := range objects {
-					g.Expect(o.(client.Object).GetName()).NotTo(ContainSubstring("-schedulerprofile"))
-				}
-			}
-		})
+		eventually(ctx, "no child is left", soon, func(g Gomega) { lab.noScheduler(ctx, g) })
 		Expect(lab.client.Delete(ctx, namespaceOf(scheduled))).To(Succeed())
 		say("nothing of the schedulers is left; their pods are gone")
 	}, NodeTimeout(2*soon))
 })
+
+// route makes a namespace, and a SchedulerProfile to which its pods are routed.
+func (w *world) route(ctx context.Context, name, namespace string) {
+	GinkgoHelper()
+	ns := namespaceOf(namespace)
+	ns.Labels = map[string]string{"team": namespace}
+	Expect(w.client.Create(ctx, ns)).To(Succeed())
+	Expect(w.client.Create(ctx, &schedulingv1alpha1.SchedulerProfile{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: schedulingv1alpha1.SchedulerProfileSpec{
+			Profiles: []schedulingv1alpha1.Profile{{
+				SchedulerName: name, Nodes: &schedulingv1alpha1.Nodes{LabelKeys: []schedulingv1alpha1.LabelKey{"selectable"}},
+			}},
+			RetryAfter: &metav1.Duration{Duration: 10 * time.Second},
+			Routing: &schedulingv1alpha1.Routing{
+				Profile: name, NamespaceLabels: map[string]schedulingv1alpha1.LabelValue{"team": schedulingv1alpha1.LabelValue(namespace)},
+			},
+		},
+	})).To(Succeed())
+}
+
+// noScheduler checks that the operator's namespace has nothing of a scheduler, but for Leases.
+func (w *world) noScheduler(ctx context.Context, g Gomega) {
+	for _, list := range []client.ObjectList{
+		&appsv1.DeploymentList{}, &corev1.PodList{}, &corev1.ConfigMapList{}, &corev1.ServiceList{}, &policyv1.PodDisruptionBudgetList{},
+	} {
+		g.Expect(w.schedulers(ctx, g, list)).To(BeEmpty())
+	}
+}
+
+// schedulers are the names of objects of a type that belong to schedulers.
+func (w *world) schedulers(ctx context.Context, g Gomega, list client.ObjectList) (names []string) {
+	g.Expect(w.client.List(ctx, list, client.InNamespace(systemNamespace))).To(Succeed())
+	g.Expect(meta.EachListItem(list, func(o runtime.Object) error {
+		if name := o.(client.Object).GetName(); strings.Contains(name, "-schedulerprofile") {
+			names = append(names, name)
+		}
+		return nil
+	})).To(Succeed())
+	return names
+}
 
 // pushScheduler makes the image of kube-scheduler that the operator's Deployment names, and that of the pod that waits.
 func (w *world) pushScheduler(ctx context.Context) {
@@ -143,11 +160,15 @@ func (w *world) pushScheduler(ctx context.Context) {
 
 // seedPod creates the pod of testdata/selectable-pod.yaml.
 func seedPod(ctx context.Context, g Gomega, with ...client.CreateOption) *corev1.Pod {
+	return seedPodIn(ctx, g, scheduled, with...)
+}
+
+func seedPodIn(ctx context.Context, g Gomega, ns string, with ...client.CreateOption) *corev1.Pod {
 	pod := &corev1.Pod{}
 	text, err := os.ReadFile(filepath.Join("testdata", "selectable-pod.yaml"))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(yaml.UnmarshalStrict(text, pod)).To(Succeed())
-	pod.Namespace = scheduled
+	pod.Namespace = ns
 	g.Expect(lab.client.Create(ctx, pod, with...)).To(Succeed())
 	return pod
 }
