@@ -224,12 +224,12 @@ func (k *kubelet) kill(pods []string) (killed int) {
 	return killed
 }
 
-// runs is how many schedulers run.
-func (k *kubelet) runs() (n int) {
+// runs is how many schedulers of an object run.
+func (k *kubelet) runs(object string) (n int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, c := range k.containers {
-		if c.process != nil {
+		if c.process != nil && strings.HasPrefix(c.pod, object+"-") {
 			n++
 		}
 	}

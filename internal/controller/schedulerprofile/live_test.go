@@ -38,6 +38,9 @@ type live struct {
 	client.Client
 	// account is the access of schedulers, and operator that of the operator.
 	account, operator *rest.Config
+	// kubelet runs the pods of schedulers, and manager is the operator's program.
+	kubelet *kubelet
+	manager *manager
 }
 
 func startLive(t *testing.T) *live {
@@ -246,12 +249,21 @@ func TestLive(t *testing.T) {
 		t.Skip("it takes a control plane and more than a minute")
 	}
 	l := startLive(t)
-	t.Setenv("RELATED_IMAGE_KUBE_SCHEDULER_1_36", image)
+	// One pod waits for nobody, and one for a scheduler that is none of the operator's.
+	lost := l.pod(t, "lost", "nobody", nil)
+	l.replica(t, named("foreign", func(s *v1alpha1.SchedulerProfileSpec) {
+		s.Profiles = []v1alpha1.Profile{{SchedulerName: "foreign", Nodes: &v1alpha1.Nodes{LabelKeys: []v1alpha1.LabelKey{"nowhere"}}}}
+	}))
+	patient := l.pod(t, "patient", "foreign", nil)
+	l.kubelet, l.manager = l.startKubelet(t), l.startManager(t)
 	t.Run("schedulers", func(t *testing.T) {
 		t.Run("refusal", l.testRefusal)
+		t.Run("quota", l.testQuota)
 		t.Run("the seed", l.testSeed)
 		t.Run("kill", l.testKill)
 	})
+	l.await(t, patient, "looked at by the other scheduler", time.Minute, func(p *corev1.Pod) bool { return len(p.Status.Conditions) > 0 && !placed(p) })
+	l.wantEvent(t, lost)
 	// Nobody has used the Lease of the default scheduler.
 	leases := &coordinationv1.LeaseList{}
 	if err := l.List(t.Context(), leases, client.InNamespace(metav1.NamespaceSystem)); err != nil {

@@ -20,7 +20,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
@@ -33,7 +36,6 @@ import (
 // manager is the operator's own program, which is started with the rights of its deployment, and killed.
 type manager struct {
 	*process
-	t       *testing.T
 	program string
 	access  string
 }
@@ -41,7 +43,7 @@ type manager struct {
 func (l *live) startManager(t *testing.T) *manager {
 	t.Helper()
 	folder := t.TempDir()
-	m := &manager{t: t, program: filepath.Join(folder, "manager"), access: filepath.Join(folder, "kubeconfig")}
+	m := &manager{program: filepath.Join(folder, "manager"), access: filepath.Join(folder, "kubeconfig")}
 	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", m.program, "./cmd")
 	build.Dir = testenv.RepoFile()
 	if out, err := build.CombinedOutput(); err != nil {
@@ -50,7 +52,7 @@ func (l *live) startManager(t *testing.T) *manager {
 	if err := writeAccess(l.operator, m.access); err != nil {
 		t.Fatal(err)
 	}
-	m.start()
+	m.start(t)
 	t.Cleanup(func() {
 		m.kill()
 		if t.Failed() {
@@ -60,14 +62,14 @@ func (l *live) startManager(t *testing.T) *manager {
 	return m
 }
 
-func (m *manager) start() {
-	m.t.Helper()
+func (m *manager) start(t *testing.T) {
+	t.Helper()
 	m.process = &process{done: make(chan struct{})}
 	m.Cmd = exec.Command(m.program, "--kubeconfig="+m.access, "--namespace="+namespace, "--metrics-bind-address=0", "--health-probe-bind-address=0", "--webhook-port=-1")
 	m.Env = append(os.Environ(), "RELATED_IMAGE_KUBE_SCHEDULER_1_36="+image)
 	m.Stdout, m.Stderr = &m.log, &m.log
 	if err := m.Start(); err != nil {
-		m.t.Fatal(err)
+		t.Fatal(err)
 	}
 	go func(s *process) {
 		defer close(s.done)
@@ -166,9 +168,7 @@ const (
 // the operator and these very pods are killed and start again. The operator is its own program; Kubernetes' controllers make the pods.
 func (l *live) testRefusal(t *testing.T) {
 	t.Parallel()
-	lost := l.pod(t, "lost", "nobody", nil)
 	l.node(t, "canary", map[string]string{"canary": ""})
-	k, operator := l.startKubelet(t), l.startManager(t)
 	p := named("canary", func(s *v1alpha1.SchedulerProfileSpec) {
 		s.Profiles[0] = v1alpha1.Profile{SchedulerName: "canary", Nodes: &v1alpha1.Nodes{LabelKeys: []v1alpha1.LabelKey{"canary"}}}
 	})
@@ -200,11 +200,11 @@ func (l *live) testRefusal(t *testing.T) {
 		t.Errorf("the pods %q serve, %s is active; before it were %q and %s", now, l.holder(t, p), old, active)
 	}
 
-	operator.kill()
-	if n := k.kill(old); n != 2 {
+	l.manager.kill()
+	if n := l.kubelet.kill(old); n != 2 {
 		t.Fatalf("%d schedulers were killed", n)
 	}
-	operator.start()
+	l.manager.start(t)
 	places("refused-and-killed")
 	eventually(t, "the killed pods serve again", time.Minute, func() bool { return slices.Equal(l.serving(t, p, hash), old) })
 	l.change(t, p, func(p *v1alpha1.Profile) { p.Raw = raw(noFilter) })
@@ -219,12 +219,11 @@ func (l *live) testRefusal(t *testing.T) {
 	if now := l.serving(t, p, hash); !slices.Equal(now, old) {
 		t.Errorf("the pods %q serve after all; before it were %q", now, old)
 	}
-	l.testReplacement(t, k, p, places)
-	l.wantEvent(t, lost)
+	l.testReplacement(t, p, places)
 }
 
 // testReplacement: another configuration with which kube-scheduler starts replaces all pods, and nothing is left when the object is removed.
-func (l *live) testReplacement(t *testing.T, k *kubelet, p *v1alpha1.SchedulerProfile, places func(string)) {
+func (l *live) testReplacement(t *testing.T, p *v1alpha1.SchedulerProfile, places func(string)) {
 	t.Helper()
 	old := l.serving(t, p, p.Status.ServingHash)
 	l.change(t, p, func(p *v1alpha1.Profile) { p.Strategy = v1alpha1.BinPacking })
@@ -247,8 +246,36 @@ func (l *live) testReplacement(t *testing.T, k *kubelet, p *v1alpha1.SchedulerPr
 		} {
 			left = append(left, l.list(t, p, of)...)
 		}
-		return len(left) == 0 && k.runs() == 0
+		return len(left) == 0 && l.kubelet.runs(p.Name) == 0
 	})
+}
+
+// testQuota: that a quota of the operator's namespace leaves no room for the pods is reported, and over when there is.
+func (l *live) testQuota(t *testing.T) {
+	t.Parallel()
+	l.create(t, &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "no-room"}})
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "no-room"}, Spec: corev1.ResourceQuotaSpec{
+		Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")},
+		ScopeSelector: &corev1.ScopeSelector{MatchExpressions: []corev1.ScopedResourceSelectorRequirement{
+			{ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: corev1.ScopeSelectorOpIn, Values: []string{"no-room"}},
+		}},
+	}}
+	l.create(t, quota)
+	eventually(t, "the quota is in force", time.Minute, func() bool {
+		return l.Get(t.Context(), client.ObjectKeyFromObject(quota), quota) == nil && len(quota.Status.Hard) > 0
+	})
+	p := named("starved", func(s *v1alpha1.SchedulerProfileSpec) {
+		s.Profiles, s.PriorityClassName, s.Replicas = []v1alpha1.Profile{{SchedulerName: "starved"}}, "no-room", new(int32(1))
+	})
+	l.create(t, p)
+	message := l.awaitReady(t, p, "False PodsRejected")
+	if !strings.Contains(message, "exceeded quota: no-room") || !strings.HasSuffix(message, "meanwhile no pod serves the profiles") {
+		t.Errorf("it says %q", message)
+	}
+	if err := l.Delete(t.Context(), quota); err != nil {
+		t.Fatal(err)
+	}
+	l.awaitReady(t, p, "True Ready")
 }
 
 // wantEvent: within 75 seconds, a pod that no scheduler looks at gets one event, whatever happens to the operator meanwhile; and none does that
