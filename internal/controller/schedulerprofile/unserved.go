@@ -165,23 +165,24 @@ func reasonFor(all []v1alpha1.SchedulerProfile, scheduler string) string {
 
 // tell writes an event about a pod. It has a name of its own, so that another operator does not write it again.
 func (u *unserved) tell(ctx context.Context, all []v1alpha1.SchedulerProfile, uid types.UID, r row) {
-	reason := reasonFor(all, r.scheduler)
+	namespace, scheduler := r.namespace.Value(), r.scheduler.Value()
+	reason := reasonFor(all, scheduler)
 	note := fmt.Sprintf("nothing has looked at this pod for a minute: no scheduler is called %s; correct spec.schedulerName, or create a "+
-		"SchedulerProfile with this profile", r.scheduler)
-	if owner := ownerOf(all, r.scheduler); owner != "" {
+		"SchedulerProfile with this profile", scheduler)
+	if owner := ownerOf(all, scheduler); owner != "" {
 		note = fmt.Sprintf("nothing has looked at this pod for a minute: the scheduler %s does not serve; see the conditions of the SchedulerProfile %s",
-			r.scheduler, owner)
+			scheduler, owner)
 	}
 	event := &eventsv1.Event{
-		ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: string(uid) + "." + strings.ToLower(reason)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: string(uid) + "." + strings.ToLower(reason)},
 		EventTime:  metav1.NewMicroTime(u.clock.Now()), ReportingController: names.Operator + "/" + Name, ReportingInstance: names.Operator,
 		Action: "Schedule", Type: corev1.EventTypeWarning, Reason: reason, Note: names.Note(note),
-		Regarding: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: r.namespace, Name: r.name, UID: uid},
+		Regarding: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: namespace, Name: r.name, UID: uid},
 	}
 	err := u.client.Create(ctx, event, client.DisableReadYourWritesConsistency)
 	lasting := apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsNotFound(err) // for instance in a namespace that ends
 	if err != nil && !apierrors.IsAlreadyExists(err) {
-		ctrl.LoggerFrom(ctx).Error(err, "Cannot write an event about a pod", "namespace", r.namespace, "pod", r.name)
+		ctrl.LoggerFrom(ctx).Error(err, "Cannot write an event about a pod", "namespace", namespace, "pod", r.name)
 	}
 	if err == nil || lasting || apierrors.IsAlreadyExists(err) {
 		u.waiting.tell(uid, reason)

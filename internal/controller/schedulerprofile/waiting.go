@@ -6,6 +6,7 @@ package schedulerprofile
 import (
 	"sync"
 	"time"
+	"unique"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,10 +16,12 @@ import (
 // least.
 const unservedAfter = time.Minute
 
-// row is what is known of a pod that has no node.
+// row is what is known of a pod that has no node. There may be many, so that what they have in common is held once.
 type row struct {
-	namespace, name, scheduler string
-	created                    time.Time
+	namespace, scheduler unique.Handle[string]
+	name                 string
+	// created is in seconds, as the API server has it.
+	created int64
 	// seen: a scheduler has looked at it, or it is not to be scheduled yet.
 	seen bool
 	// told is the reason that its last event has.
@@ -36,7 +39,7 @@ func newWaiting() *waiting { return &waiting{rows: map[types.UID]row{}} }
 
 func rowOf(p *corev1.Pod) row {
 	out := row{
-		namespace: p.Namespace, name: p.Name, scheduler: p.Spec.SchedulerName, created: p.CreationTimestamp.Time,
+		namespace: unique.Make(p.Namespace), name: p.Name, scheduler: unique.Make(p.Spec.SchedulerName), created: p.CreationTimestamp.Unix(),
 		seen: len(p.Spec.SchedulingGates) > 0 || !p.DeletionTimestamp.IsZero(),
 	}
 	for _, c := range p.Status.Conditions {
@@ -95,7 +98,9 @@ func (w *waiting) Replace(all []any, _ string) error {
 func (*waiting) Resync() error { return nil }
 
 // unserved reports whether no scheduler has looked at a pod that is old enough.
-func (r row) unserved(now time.Time) bool { return !r.seen && now.Sub(r.created) >= unservedAfter }
+func (r row) unserved(now time.Time) bool {
+	return !r.seen && now.Sub(time.Unix(r.created, 0)) >= unservedAfter
+}
 
 // due returns at most n pods that no scheduler looks at, and that have not been told so for the reason that there is now.
 func (w *waiting) due(now time.Time, n int, reason func(scheduler string) string) map[types.UID]row {
@@ -106,7 +111,7 @@ func (w *waiting) due(now time.Time, n int, reason func(scheduler string) string
 		if len(out) == n {
 			break
 		}
-		if r.unserved(now) && r.told != reason(r.scheduler) {
+		if r.unserved(now) && r.told != reason(r.scheduler.Value()) {
 			out[uid] = r
 		}
 	}
@@ -135,15 +140,15 @@ func (w *waiting) count(now time.Time) map[string]tally {
 	defer w.mu.Unlock()
 	out := map[string]tally{}
 	for _, r := range w.rows {
-		t := out[r.scheduler]
+		t := out[r.scheduler.Value()]
 		t.pending++
 		if r.unserved(now) {
 			t.unserved++
 		}
-		if t.oldest.IsZero() || r.created.Before(t.oldest) {
-			t.oldest = r.created
+		if created := time.Unix(r.created, 0); t.oldest.IsZero() || created.Before(t.oldest) {
+			t.oldest = created
 		}
-		out[r.scheduler] = t
+		out[r.scheduler.Value()] = t
 	}
 	return out
 }
