@@ -233,6 +233,10 @@ var _ = Describe("A SchedulerProfile", func() {
 		c.rollOut(p)
 		Eventually(Ready(p)).Should(Equal("True NoNodes"))
 		n := Create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "late"}})
+		Eventually(func(g Gomega) { // a look that is due anyway would see the label
+			c.wire.Forget()
+			g.Consistently(c.wire.Reads, soon+time.Second).Should(BeEmpty())
+		}).Should(Succeed())
 		Patch(n, `{"metadata":{"labels":{"late":""}}}`)
 		Eventually(Ready(p), recheck/4).Should(Equal("True Ready"))
 		Expect(p.Status.Profiles).To(HaveExactElements(HaveField("Nodes", BeEquivalentTo(1))))
