@@ -138,7 +138,7 @@ func (u *unserved) pass(ctx context.Context) {
 		return
 	}
 	now := u.clock.Now()
-	for uid, r := range u.waiting.due(now, eachSecond, func(scheduler string) string { return reasonFor(list.Items, scheduler) }) {
+	for uid, r := range u.waiting.due(now, func(scheduler string) string { return reasonFor(list.Items, scheduler) }) {
 		u.tell(ctx, list.Items, uid, r)
 	}
 	if now.Sub(u.swept) >= recheck {

@@ -102,17 +102,24 @@ func (r row) unserved(now time.Time) bool {
 	return !r.seen && now.Sub(time.Unix(r.created, 0)) >= unservedAfter
 }
 
-// due returns at most n pods that no scheduler looks at, and that have not been told so for the reason that there is now.
-func (w *waiting) due(now time.Time, n int, reason func(scheduler string) string) map[types.UID]row {
+// due returns at most eachSecond pods that no scheduler looks at, and that have not been told so for the reason that there is now. Namespaces
+// take turns, so that the pods of one do not delay the event of another's.
+func (w *waiting) due(now time.Time, reason func(scheduler string) string) map[types.UID]row {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	out := map[types.UID]row{}
+	byNamespace := map[unique.Handle[string]][]types.UID{}
 	for uid, r := range w.rows {
-		if len(out) == n {
-			break
+		// More than these of a namespace are never needed.
+		if len(byNamespace[r.namespace]) < eachSecond && r.unserved(now) && r.told != reason(r.scheduler.Value()) {
+			byNamespace[r.namespace] = append(byNamespace[r.namespace], uid)
 		}
-		if r.unserved(now) && r.told != reason(r.scheduler.Value()) {
-			out[uid] = r
+	}
+	out := map[types.UID]row{}
+	for turn := range eachSecond {
+		for _, uids := range byNamespace {
+			if turn < len(uids) && len(out) < eachSecond {
+				out[uids[turn]] = w.rows[uids[turn]]
+			}
 		}
 	}
 	return out

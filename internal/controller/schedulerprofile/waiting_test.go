@@ -47,7 +47,7 @@ func TestDue(t *testing.T) {
 	}
 	reason := func(string) string { return EventNoSuchScheduler }
 	due := func(now time.Time) (all []string) {
-		for uid := range w.due(now, 10, reason) {
+		for uid := range w.due(now, reason) {
 			all = append(all, string(uid))
 		}
 		return all
@@ -80,8 +80,21 @@ func TestDueAtOnce(t *testing.T) {
 	for i := range 100 {
 		_ = w.Add(foreign(fmt.Sprint(i), "nobody", time.Hour)) // it never fails
 	}
-	if n := len(w.due(noon, eachSecond, func(string) string { return EventNoSuchScheduler })); n != eachSecond {
+	if n := len(w.due(noon, func(string) string { return EventNoSuchScheduler })); n != eachSecond {
 		t.Errorf("%d pods are reported at once", n)
+	}
+}
+
+// TestDueInTurns: a namespace with a thousand pods does not keep another one waiting.
+func TestDueInTurns(t *testing.T) {
+	w := newWaiting()
+	for i := range 1000 {
+		_ = w.Add(foreign(fmt.Sprint(i), "nobody", time.Hour)) // it never fails
+	}
+	_ = w.Add(foreign("neighbour", "nobody", time.Minute, func(p *corev1.Pod) { p.Namespace = "neighbour" }))
+	due := w.due(noon, func(string) string { return EventNoSuchScheduler })
+	if _, is := due["neighbour"]; !is || len(due) != eachSecond {
+		t.Errorf("%d pods are reported at once, among them the neighbour's: %t", len(due), is)
 	}
 }
 
