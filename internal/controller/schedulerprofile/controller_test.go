@@ -51,6 +51,9 @@ var _ = Describe("A SchedulerProfile", func() {
 		c.clock.SetTime(c.clock.Now().Add(time.Minute))
 		Poke(p)
 		Eventually(Ready(p)).Should(Equal("False NotServing"))
+
+		By("believing a Lease that is renewed by a slow clock")
+		c.slow = time.Hour
 		c.holds(p, pods[1])
 		Poke(p)
 		AwaitReady(p)

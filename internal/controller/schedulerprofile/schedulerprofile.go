@@ -131,7 +131,10 @@ func Register(mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return fmt.Errorf("registering %s: %w", Name, err)
 	}
-	k := &kind{Options: o, cluster: &cluster{ask: o.Version, clock: o.Clock}, grants: &grants{clock: o.Clock}, waiting: u.waiting}
+	k := &kind{
+		Options: o, cluster: &cluster{ask: o.Version, clock: o.Clock}, grants: &grants{clock: o.Clock},
+		renewals: &renewals{clock: o.Clock}, waiting: u.waiting,
+	}
 	return engine.Register(mgr, &v1alpha1.SchedulerProfile{}, engine.Config[*v1alpha1.SchedulerProfile]{
 		Name:   Name,
 		Owns:   []client.Object{&appsv1.Deployment{}, &corev1.ConfigMap{}, &corev1.Service{}, &policyv1.PodDisruptionBudget{}},
@@ -180,9 +183,10 @@ func labelsChanged(before, now client.Object) bool {
 
 type kind struct {
 	Options
-	cluster *cluster
-	grants  *grants
-	waiting *waiting
+	cluster  *cluster
+	grants   *grants
+	renewals *renewals
+	waiting  *waiting
 }
 
 // Steps returns the steps of a SchedulerProfile.

@@ -124,11 +124,8 @@ func (r *run) view(d *appsv1.Deployment) view {
 	v := view{
 		now: r.Clock.Now(), template: r.in.template().Labels[LabelTemplate], wanted: r.in.hash(), served: r.Obj.Status.ServingHash,
 		program: r.Obj.Spec.Program != nil, own: r.Obj.Spec.Image != "", replicas: r.in.replicas(), pods: r.pods,
-		holder:   ptr.Deref(r.lease.Spec.HolderIdentity, ""),
+		holder: ptr.Deref(r.lease.Spec.HolderIdentity, ""), renewed: r.kind.renewals.of(r.lease),
 		leaseFor: time.Duration(ptr.Deref(r.lease.Spec.LeaseDurationSeconds, 15)) * time.Second,
-	}
-	if at := r.lease.Spec.RenewTime; at != nil {
-		v.renewed = at.Time
 	}
 	for _, c := range d.Status.Conditions {
 		v.overdue = v.overdue || c.Reason == workload.ProgressDeadlineExceeded

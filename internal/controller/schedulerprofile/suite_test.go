@@ -63,6 +63,8 @@ type controller struct {
 	minor atomic.Int32
 	wire  testenv.Wire
 	stop  func()
+	// slow is by how much the clocks of nodes are behind.
+	slow time.Duration
 }
 
 var images = scheduling.Images{34: "scheduler:v1.34", 36: image}
@@ -173,7 +175,7 @@ func (c *controller) holds(p *v1alpha1.SchedulerProfile, holder *corev1.Pod) {
 	GinkgoHelper()
 	l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: childName(p)}}
 	spec := coordinationv1.LeaseSpec{
-		HolderIdentity: new(holder.Name + "_1"), LeaseDurationSeconds: new(int32(15)), RenewTime: &metav1.MicroTime{Time: c.clock.Now()},
+		HolderIdentity: new(holder.Name + "_1"), LeaseDurationSeconds: new(int32(15)), RenewTime: &metav1.MicroTime{Time: c.clock.Now().Add(-c.slow)},
 	}
 	if Reload(l) == nil {
 		Change(l, func(l *coordinationv1.Lease) { l.Spec = spec })
