@@ -82,6 +82,9 @@ func testHealth(t *testing.T, kubeconfig string) {
 			if o.GetKind() != "DeploymentTier" { // its names are fixed
 				o.SetName(fmt.Sprintf("health-%d", i))
 			}
+			if o.GetKind() == "WebApp" { // a host name belongs to one of them
+				spec("webAppHostname", fmt.Sprintf("health-%d.acme.com", i))(o.Object)
+			}
 			if c.change != nil {
 				c.change(o.Object)
 			}

@@ -28,27 +28,30 @@ const (
 	commandTimeout = 30 * time.Second
 )
 
-// TestTutorials runs all tutorials in one cluster, one after the other, as readers do.
+// TestTutorials follows all tutorials in one cluster. They use different names, so they run side by side.
 func TestTutorials(t *testing.T) {
 	pages, err := filepath.Glob(testenv.RepoFile("docs", "tutorials", "*.md"))
 	if err != nil || len(pages) < 3 {
 		t.Fatalf("there are tutorials missing: %q, %v", pages, err)
 	}
-	reader := shell{kubeconfig: startCluster(t)}
-	for _, page := range pages {
-		t.Run(filepath.Base(page), func(t *testing.T) {
-			text, err := os.ReadFile(page)
-			if err != nil {
-				t.Fatal(err)
-			}
-			reader.folder = t.TempDir()
-			if err := reader.follow(t.Context(), string(text)); err != nil {
-				t.Errorf("%s, %v", page, err)
-			}
-		})
-	}
-	t.Run("health checks", func(t *testing.T) { testHealth(t, reader.kubeconfig) })
-	t.Run("mistakes are found", func(t *testing.T) { findMistakes(t, reader) })
+	kubeconfig := startCluster(t)
+	t.Run("pages", func(t *testing.T) {
+		for _, page := range pages {
+			t.Run(filepath.Base(page), func(t *testing.T) {
+				t.Parallel()
+				text, err := os.ReadFile(page)
+				if err != nil {
+					t.Fatal(err)
+				}
+				reader := shell{kubeconfig: kubeconfig, folder: t.TempDir()}
+				if err := reader.follow(t.Context(), string(text)); err != nil {
+					t.Errorf("%s, %v", page, err)
+				}
+			})
+		}
+	})
+	t.Run("health checks", func(t *testing.T) { testHealth(t, kubeconfig) })
+	t.Run("mistakes are found", func(t *testing.T) { findMistakes(t, shell{kubeconfig: kubeconfig}) })
 }
 
 // findMistakes shows that a page fails whose commands or outputs are wrong.
