@@ -77,11 +77,12 @@ manifests: bin/controller-gen ## Generate CRDs, roles, webhook configurations an
 
 # The comments of the types are wrapped; the cells of a table need not be.
 .PHONY: docs
-docs: bin/crd-ref-docs ## Generate docs/reference
+docs: bin/crd-ref-docs ## Generate docs/reference and docs/schemas
 	bin/crd-ref-docs --log-level=WARN --renderer=markdown --source-path=api \
 		--config=docs/reference/config.yaml --output-path=docs/reference/api.md
 	sed -i -E 's#([^ >])<br />([^-< ])#\1 \2#g' docs/reference/api.md
 	go run ./hack/plugin --reference=docs/reference/kubectl-acme.md
+	go run ./hack/schemas --crds=config/crd/bases --to=docs/schemas
 
 .PHONY: fmt
 fmt: bin/golangci-lint ## Format the code

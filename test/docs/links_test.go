@@ -69,7 +69,7 @@ func TestMakeTargets(t *testing.T) {
 func pages(t *testing.T) []string {
 	t.Helper()
 	var found []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/adr/*.md", "docs/develop/*.md", "docs/kinds/*.md", "hack/*/README.md", "test/*/README.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/adr/*.md", "docs/develop/*.md", "docs/kinds/*.md", "docs/schemas/*.md", "docs/tutorials/*.md", "docs/how-to/*.md", "hack/*/README.md", "test/*/README.md"} {
 		files, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)
