@@ -265,19 +265,24 @@ func testCompletion(w *world) {
 	w.contains(w.succeed("admin", "completion", "bash"), "__start_kubectl-acme")
 }
 
-// parsed runs the plugin with both formats for programs, which must say the same, and returns what they say.
+// parsed runs the plugin with both formats for programs, which must say the same, and returns what they say. An age may change between
+// two runs, and is the same the next time.
 func parsed[T any](w *world, user string, args ...string) (value T) {
 	w.Helper()
-	text := w.succeed(user, append(args, "-o", "json")...)
-	if err := json.Unmarshal([]byte(text), &value); err != nil {
-		w.Fatalf("%v in %s", err, text)
-	}
 	var fromYAML, fromJSON any
-	w.must(yaml.Unmarshal([]byte(w.succeed(user, append(args, "-o", "yaml")...)), &fromYAML))
-	w.must(json.Unmarshal([]byte(text), &fromJSON))
-	if fmt.Sprint(fromYAML) != fmt.Sprint(fromJSON) {
-		w.Errorf("YAML has %v, JSON %v", fromYAML, fromJSON)
+	for range 3 {
+		text := w.succeed(user, append(args, "-o", "json")...)
+		value = *new(T)
+		if err := json.Unmarshal([]byte(text), &value); err != nil {
+			w.Fatalf("%v in %s", err, text)
+		}
+		w.must(json.Unmarshal([]byte(text), &fromJSON))
+		w.must(yaml.Unmarshal([]byte(w.succeed(user, append(args, "-o", "yaml")...)), &fromYAML))
+		if fmt.Sprint(fromYAML) == fmt.Sprint(fromJSON) {
+			return value
+		}
 	}
+	w.Errorf("YAML has %v, JSON %v", fromYAML, fromJSON)
 	return value
 }
 
