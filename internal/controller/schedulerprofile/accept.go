@@ -199,13 +199,12 @@ func (r *run) support(context.Context) (engine.Outcome, error) {
 	return engine.Done(), nil
 }
 
-// formerOf are the hashes of configurations, other than the wanted one, that pods have or may still have, sorted.
+// formerOf are the hashes of configurations, other than the wanted one, that pods have or may still have, sorted. Those of pods that are not
+// ready count: one that restarts looks the same as one that never starts.
 func formerOf(p *v1alpha1.SchedulerProfile, wanted string, pods []pod) (hashes []string) {
 	all := []string{p.Status.ServingHash}
 	for _, each := range pods {
-		if each.ready {
-			all = append(all, each.hash)
-		}
+		all = append(all, each.hash)
 	}
 	for _, hash := range all {
 		if hash != "" && hash != wanted && isConfigName(p, configName(p, hash)) && !slices.Contains(hashes, hash) {

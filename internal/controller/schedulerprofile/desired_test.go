@@ -127,10 +127,10 @@ func TestFormerConfiguration(t *testing.T) {
 		p.Status.ServingHash = "0123456789"
 		pods := []pod{{hash: "aaaaaaaaaa", ready: true}, {hash: "bbbbbbbbbb"}, {hash: in.hash(), ready: true}, {hash: "0123456789", ready: true}, {ready: true}}
 		in.former = formerOf(p, in.hash(), pods)
-		if diff := cmp.Diff([]string{"0123456789", "aaaaaaaaaa"}, in.former); diff != "" {
+		if diff := cmp.Diff([]string{"0123456789", "aaaaaaaaaa", "bbbbbbbbbb"}, in.former); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", name, diff)
 		}
-		if len(desired(in)) != without+2 {
+		if len(desired(in)) != without+3 {
 			t.Errorf("%s: the former ConfigMaps are not kept", name)
 		}
 		p.Status.ServingHash = in.hash()
