@@ -6,6 +6,7 @@ package process
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,7 +85,22 @@ func (p Process) Start(cmd *exec.Cmd, launch func() error) (*Running, error) {
 	if err := files.Write(p.pidPath(), []byte(strconv.Itoa(cmd.Process.Pid)), 0o600); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting %s: %w", p.Name, err), cmd.Process.Kill())
 	}
+	// One that never shows its command line is known by its number alone, as before.
+	_ = awaitCommandLine(r, func() ([]byte, error) { return os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", cmd.Process.Pid)) })
 	return r, nil
+}
+
+// awaitCommandLine waits until a command line can be read. Linux says that a program has started a moment before: in that
+// moment its process would be taken for another one, and Stop would leave it running.
+func awaitCommandLine(r *Running, read func() ([]byte, error)) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	return Poll(ctx, time.Millisecond, r, func() error {
+		if cmdline, err := read(); err != nil || len(cmdline) == 0 {
+			return cmp.Or(err, errors.New("its command line is empty"))
+		}
+		return nil
+	})
 }
 
 // Args is the command line of the process, nil when it does not run.

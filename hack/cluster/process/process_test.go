@@ -37,6 +37,22 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// TestAwaitCommandLine: what has just started has no command line yet, and what has ended never gets one.
+func TestAwaitCommandLine(t *testing.T) {
+	runs, ended := &Running{Ended: make(chan struct{})}, &Running{Ended: make(chan struct{})}
+	close(ended.Ended)
+	reads := 0
+	if err := awaitCommandLine(runs, func() ([]byte, error) {
+		reads++
+		return []byte("tail")[:4*(reads/3)], nil
+	}); err != nil || reads != 3 {
+		t.Errorf("%d reads, %v; want it to be read until it is there, the third time", reads, err)
+	}
+	if err := awaitCommandLine(ended, func() ([]byte, error) { return nil, nil }); err == nil || !strings.HasPrefix(err.Error(), "it ended") {
+		t.Errorf("it waits for what has ended: %v", err)
+	}
+}
+
 // start runs a played program and ends it with the test.
 func start(t *testing.T, name string) (Process, *Running) {
 	t.Helper()
