@@ -214,7 +214,11 @@ func TestKillsOfBackupsLeaveThemWholeOrAbsent(t *testing.T) {
 		if got, want := q.contents(), p.contents(); got != want {
 			t.Errorf("restored %s, want %s", got, want)
 		}
-		q.exec(q.user(), "INSERT INTO t (name) VALUES ('mine')")
+		user := q.user()
+		q.eventually("the server lets the user in again", func() error {
+			_, err := user.ExecContext(t.Context(), "INSERT INTO t (name) VALUES ('mine')")
+			return err
+		})
 		for range kills() {
 			q.killJob(took/8, "discard", q.dest()...)
 		}
