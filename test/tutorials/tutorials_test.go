@@ -125,13 +125,8 @@ func (s shell) check(ctx context.Context, c command) error {
 		last = s.run(context.WithoutCancel(ctx), c)
 		return last == nil || !c.onlyReads(), nil
 	})
-	return errors.Join(last, ignoreTimeout(err, last))
-}
-
-// ignoreTimeout drops an error that says only that the wait ended, where another says why.
-func ignoreTimeout(err, why error) error {
-	if why != nil {
-		return nil
+	if last != nil { // it says more than that the time is over
+		return last
 	}
 	return err
 }
