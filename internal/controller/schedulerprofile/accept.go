@@ -187,7 +187,7 @@ func (r *run) support(context.Context) (engine.Outcome, error) {
 	case spec.Image != "":
 		r.in.image = spec.Image
 	case r.in.image == "":
-		return engine.BlockFor(versionKept, ReasonNoImage, fmt.Sprintf("the operator has no image of kube-scheduler for Kubernetes 1.%d: it has %s, "+
+		return engine.BlockFor(versionAsked, ReasonNoImage, fmt.Sprintf("the operator has no image of kube-scheduler for Kubernetes 1.%d: it has %s, "+
 			"and a scheduler must not be newer than the API server, nor more than one minor version older; update the operator, or set spec.image",
 			r.server, r.kind.Images)), nil
 	}

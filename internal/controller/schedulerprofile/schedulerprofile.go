@@ -69,8 +69,8 @@ const (
 	soon = 3 * time.Second
 	// grantCheck is how often missing rights are asked for, and grantKept how long ones that are there count.
 	grantCheck, grantKept = 10 * time.Second, 10 * time.Minute
-	// versionKept is how long the version of the API server counts.
-	versionKept = 10 * time.Minute
+	// versionAsked is how often the API server is asked for its version, and versionKept how long an older answer counts.
+	versionAsked, versionKept = time.Minute, 10 * time.Minute
 )
 
 // Options configures the kind.

@@ -7,6 +7,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -40,32 +42,52 @@ func asking(mgr ctrl.Manager) (Version, error) {
 	}, nil
 }
 
-// cluster remembers the version of the API server for a while. An upgrade is noticed without a restart.
+// cluster knows the version of the cluster. An upgrade is noticed without a restart.
+//
+// The API servers of a control plane are upgraded one after the other, and each request may reach another one. A scheduler must not be
+// newer than any of them, so that the oldest answer counts until no API server has given it for a while: a scheduler is replaced at once
+// when the cluster gets older, and once when all of it has become newer.
+// https://kubernetes.io/releases/version-skew-policy/#kube-controller-manager-kube-scheduler-and-cloud-controller-manager
 type cluster struct {
 	ask   Version
 	clock clock.PassiveClock
 
 	mu    sync.Mutex
-	minor int
-	at    time.Time
+	asked time.Time
+	// last is when each minor version was the answer last.
+	last map[int]time.Time
 }
 
-// version returns the minor version of the API server. While a newer answer cannot be had, the last one counts.
+// version returns the minor version of the oldest API server. While no newer answer can be had, the former ones count.
 func (c *cluster) version(ctx context.Context) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.minor != 0 && c.clock.Since(c.at) < versionKept {
-		return c.minor, nil
-	}
-	major, minor, err := c.ask(ctx)
-	if err == nil {
-		var n int
-		if n, err = scheduling.MinorOf(major, minor); err == nil {
-			c.minor, c.at = n, c.clock.Now()
+	now := c.clock.Now()
+	if len(c.last) == 0 || now.Sub(c.asked) >= versionAsked {
+		minor, err := c.answer(ctx)
+		switch {
+		case err == nil:
+			c.note(minor, now)
+		case len(c.last) == 0:
+			return 0, err
 		}
 	}
-	if c.minor != 0 {
-		return c.minor, nil
+	return slices.Min(slices.Collect(maps.Keys(c.last))), nil
+}
+
+func (c *cluster) answer(ctx context.Context) (int, error) {
+	major, minor, err := c.ask(ctx)
+	if err != nil {
+		return 0, err
 	}
-	return 0, err
+	return scheduling.MinorOf(major, minor)
+}
+
+// note notes an answer, and forgets the versions that no API server has any more.
+func (c *cluster) note(minor int, now time.Time) {
+	if c.last == nil {
+		c.last = map[int]time.Time{}
+	}
+	c.asked, c.last[minor] = now, now
+	maps.DeleteFunc(c.last, func(_ int, at time.Time) bool { return now.Sub(at) >= versionKept })
 }
