@@ -43,7 +43,10 @@ type schedulerResult struct {
 	LongestWait float64 `json:"longestWaitSeconds"`
 	Foreign     int     `json:"foreignPods"`
 	GrowthMiB   float64 `json:"growthMiB"`
-	Aims        []aim   `json:"aims"`
+	// Requests are those of the operator for each change of a configuration. Writes are those of them that write, but no event.
+	Requests float64 `json:"requestsPerChange"`
+	Writes   float64 `json:"writesPerChange"`
+	Aims     []aim   `json:"aims"`
 }
 
 // measureSchedulers measures the scheduler of a SchedulerProfile on a cluster of its own.
@@ -70,7 +73,12 @@ func measureSchedulers(ctx context.Context, l *lab) (_ outcome, err error) {
 	if err := b.schedulers(ctx, res); err != nil {
 		return nil, err
 	}
-	err = b.withOperator(ctx, func(p *process) error { return b.foreign(ctx, p, res) })
+	err = b.withOperator(ctx, func(p *process) error {
+		if err := b.configuration(ctx, p, res); err != nil {
+			return err
+		}
+		return b.foreign(ctx, p, res)
+	})
 	res.judge()
 	return res, err
 }
@@ -190,6 +198,7 @@ func (r *schedulerResult) judge() {
 		aim{Name: "time to place the pods, profile / default scheduler", Most: hardSlower, Got: r.Ratio},
 		aim{Name: "longest wait of a pod while the configuration changes, s", Most: 5, Got: r.LongestWait},
 		aim{Name: "growth of memory by pods that others are to place, MiB", Most: 5, Got: r.GrowthMiB},
+		aim{Name: "writes for each change of a configuration", Most: writesOfChange, Got: r.Writes, Enforced: true},
 	)
 }
 
@@ -203,6 +212,7 @@ func (r *schedulerResult) show(out io.Writer) {
 		row("  scheduler of a profile\t%.0f pods/s", float64(r.Pods)/median(r.Own))
 		row("  longest wait while the configuration changes\t%.2f s", r.LongestWait)
 		row("  growth of the operator by %d foreign pods\t%.1f MiB", r.Foreign, r.GrowthMiB)
+		row("  requests for each change of a configuration\t%.1f, of which %.1f write something other than an event", r.Requests, r.Writes)
 	})
 	printAims(out, r.Aims)
 }
