@@ -259,6 +259,7 @@ func TestLive(t *testing.T) {
 	t.Run("schedulers", func(t *testing.T) {
 		t.Run("refusal", l.testRefusal)
 		t.Run("quota", l.testQuota)
+		t.Run("pod security", l.testPodSecurity)
 		t.Run("the seed", l.testSeed)
 		t.Run("kill", l.testKill)
 	})

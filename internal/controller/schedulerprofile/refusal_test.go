@@ -278,6 +278,22 @@ func (l *live) testQuota(t *testing.T) {
 	l.awaitReady(t, p, "True Ready")
 }
 
+// testPodSecurity: the pods of schedulers meet the strictest of the pod security standards, which the operator's namespace enforces. Only another
+// admission of an administrator's can reject them; that is reported as a quota is.
+func (l *live) testPodSecurity(t *testing.T) {
+	t.Parallel()
+	ns, pod := &corev1.Namespace{}, &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "lax"},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "lax", Image: image}}},
+	}
+	if err := l.Get(t.Context(), client.ObjectKey{Name: namespace}, ns); err != nil || ns.Labels["pod-security.kubernetes.io/enforce"] != "restricted" {
+		t.Fatalf("the namespace has the labels %v (%v)", ns.Labels, err)
+	}
+	if err := l.Create(t.Context(), pod, client.DryRunAll); err == nil || !strings.Contains(err.Error(), `violates PodSecurity "restricted`) {
+		t.Errorf("a pod without a security context gets %v", err)
+	}
+}
+
 // wantEvent: within 75 seconds, a pod that no scheduler looks at gets one event, whatever happens to the operator meanwhile; and none does that
 // waits for a scheduler of somebody else's.
 func (l *live) wantEvent(t *testing.T, lost client.ObjectKey) {

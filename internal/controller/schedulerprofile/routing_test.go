@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	v1alpha1 "github.com/acme/platform-operator/api/scheduling/v1alpha1"
+	"github.com/acme/platform-operator/internal/testenv"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -118,6 +119,18 @@ var _ = Describe("The policy scheduler-routing", func() {
 		Eventually(schedulerOf(ns)).Should(Equal(byDefault))
 		Consistently(schedulerOf(ns)).Should(Equal(byDefault))
 		Consistently(schedulerOf(ns, func(p *corev1.Pod) { p.Spec.SchedulerName = "any" })).Should(Equal("any"))
+		By("also when the policies are made without it")
+		for _, each := range []client.Object{
+			&admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "platform-operator-scheduler-routing"}},
+			&admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "platform-operator-scheduler-use"}},
+		} {
+			Remove(each)
+			Eventually(Gone(each)).Should(Succeed())
+		}
+		Expect(testenv.InstallScheduling(Plane)).To(Succeed())
+		named := schedulerOf(ns, func(p *corev1.Pod) { p.Spec.SchedulerName = "any" })
+		Consistently(named).Should(Equal("any")) // The API server may look at a policy much later: see TestPoliciesHinderNoPod.
+		Expect(schedulerOf(ns)()).To(Equal(byDefault))
 		_, err := envtest.InstallCRDs(Plane.Config, envtest.CRDInstallOptions{Paths: []string{definition}})
 		Expect(err).NotTo(HaveOccurred())
 	})
