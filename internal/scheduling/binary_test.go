@@ -45,7 +45,9 @@ func runScheduler(t *testing.T, config string) (effective object, refusal string
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	output, err := exec.CommandContext(ctx, schedulerBinary(), "--config="+given, "--master=http://127.0.0.1:1", "--write-config-to="+written).CombinedOutput()
+	// Without a port: another test's scheduler would have it.
+	output, err := exec.CommandContext(ctx, schedulerBinary(), "--config="+given, "--master=http://127.0.0.1:1", "--secure-port=0",
+		"--write-config-to="+written).CombinedOutput()
 	if err != nil {
 		found := lastError.FindSubmatch(output)
 		if found == nil {
