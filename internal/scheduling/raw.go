@@ -10,16 +10,24 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
 
 	v1alpha1 "github.com/acme/platform-operator/api/scheduling/v1alpha1"
 )
 
 // maxRaw is how large the raw part of a profile may be.
 const maxRaw = 16 << 10
+
+// maxDepth is how many levels of objects and lists it may have. The deepest arguments of kube-scheduler need 11.
+const maxDepth = 32
+
+// maxConfig is how large the configuration may be in a ConfigMap, of which the API server takes 1 MiB.
+const maxConfig = 1<<20 - 4<<10
 
 // raw is the raw part of a profile.
 type raw struct {
@@ -42,7 +50,18 @@ func Check(spec *v1alpha1.SchedulerProfileSpec, s Scheduler) (problems []string)
 			problems = append(problems, fmt.Sprintf("spec.profiles[%d].raw: %s", i, f))
 		}
 	}
-	return problems
+	if len(problems) > 0 {
+		return problems
+	}
+	text, err := Config(spec, Lease{}, s)
+	switch {
+	case err != nil:
+		return []string{"spec.profiles: " + err.Error()}
+	case len(text) > maxConfig:
+		return []string{fmt.Sprintf("spec.profiles: the configuration has %d bytes; at most %d fit into a ConfigMap: use fewer profiles, or "+
+			"smaller raw parts", len(text), maxConfig)}
+	}
+	return nil
 }
 
 // parse reads the raw part of a profile strictly.
@@ -54,6 +73,9 @@ func parse(given *runtime.RawExtension, s Scheduler) (out raw, err error) {
 		return raw{}, fmt.Errorf("it has %d bytes; at most %d are allowed", len(given.Raw), maxRaw)
 	}
 	fields, err := decode(given.Raw)
+	if err == nil {
+		err = canBeWritten(fields)
+	}
 	if err != nil {
 		return raw{}, err
 	}
@@ -78,6 +100,44 @@ func decode(text []byte) (fields object, err error) {
 		return nil, errors.New("something follows the object")
 	}
 	return fields, nil
+}
+
+// canBeWritten fails if the configuration, which is YAML, could not have an object as it is: YAML has neither some control characters nor
+// long keys, and indents what is nested.
+func canBeWritten(fields object) error {
+	if nested(fields, maxDepth) {
+		return fmt.Errorf("it has more than %d levels of objects and lists", maxDepth)
+	}
+	var given, written object
+	text, err := json.Marshal(fields)
+	if err == nil {
+		err = json.Unmarshal(text, &given)
+	}
+	if err == nil {
+		text, err = yaml.Marshal(fields)
+	}
+	if err == nil {
+		err = yaml.Unmarshal(text, &written)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("it cannot be written as YAML: %w", err)
+	case !reflect.DeepEqual(given, written):
+		return errors.New("it cannot be written as YAML: a text in it has control characters")
+	}
+	return nil
+}
+
+// nested reports whether a value has more than some levels of objects and lists.
+func nested(value any, levels int) bool {
+	deeper := func(v any) bool { return nested(v, levels-1) }
+	switch v := value.(type) {
+	case object:
+		return levels == 0 || slices.ContainsFunc(slices.Collect(maps.Values(v)), deeper)
+	case list:
+		return levels == 0 || slices.ContainsFunc(v, deeper)
+	}
+	return false
 }
 
 // only fails if an object has other fields than these.

@@ -5,6 +5,7 @@ package scheduling
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -56,6 +57,12 @@ func TestCheck(t *testing.T) {
 		"weights twice":         {spec(weights, rawPart(`{"plugins": {"score": {}}}`)), Scheduler{}, []string{"plugins.score is set by weights, too; use one of them"}},
 		"preemption twice":      {spec(preempts(v1alpha1.Disabled), rawPart(`{"plugins": {"postFilter": {}}}`)), Scheduler{}, []string{"plugins.postFilter is set by preemption, too; use one of them"}},
 		"preemption of 1.37":    {spec(preempts(v1alpha1.Disabled), rawPart(`{"plugins": {"podGroupPostFilter": {}}}`)), Scheduler{Minor: 37}, []string{"plugins.podGroupPostFilter is set by preemption, too; use one of them"}},
+		"a control character":   {spec(rawPart(`{"pluginConfig": [{"name": "NodeAffinity", "args": {"a\u007f": 1}}]}`)), Scheduler{}, []string{"it cannot be written as YAML: yaml: control characters are not allowed"}},
+		"a line of its own":     {spec(rawPart(`{"pluginConfig": [{"name": "NodeAffinity", "args": {"a": "b\u0085c"}}]}`)), Scheduler{}, []string{"it cannot be written as YAML: a text in it has control characters"}},
+		"a long key":            {spec(rawPart(`{"pluginConfig": [{"name": "NodeAffinity", "args": {"` + strings.Repeat("k", 1025) + `": 1}}]}`)), Scheduler{}, []string{"it cannot be written as YAML: yaml: did not find expected ',' or '}'"}},
+		"a large number":        {spec(rawPart(`{"pluginConfig": [{"name": "NodeAffinity", "args": {"a": 1e400}}]}`)), Scheduler{}, []string{"it cannot be written as YAML: json: cannot unmarshal number 1e400 into Go value of type float64"}},
+		"deep":                  {spec(rawPart(`{"pluginConfig": [{"name": "NodeAffinity", "args": ` + strings.Repeat(`{"a":`, 28) + "[]" + strings.Repeat("}", 28) + `}]}`)), Scheduler{}, nil},
+		"too deep":              {spec(rawPart(`{"pluginConfig": [{"name": "NodeAffinity", "args": ` + strings.Repeat(`{"a":`, 2600) + "1" + strings.Repeat("}", 2600) + `}]}`)), Scheduler{}, []string{"it has more than 32 levels of objects and lists"}},
 		"preemption is enabled": {spec(preempts(v1alpha1.Enabled), rawPart(`{"plugins": {"postFilter": {}}}`)), Scheduler{}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -70,6 +77,24 @@ func TestCheck(t *testing.T) {
 				t.Errorf("it is rendered: %v", err)
 			}
 		})
+	}
+}
+
+// TestCheckSize: the API server takes a ConfigMap with every configuration that is let through.
+func TestCheckSize(t *testing.T) {
+	all, wide := &v1alpha1.SchedulerProfileSpec{}, strings.Repeat("[", 25)+"1"+strings.Repeat(",1", 8000)+strings.Repeat("]", 25)
+	for i := range 8 {
+		p := spec(expressions, rawPart(`{"pluginConfig": [{"name": "InterPodAffinity", "args": {"a": `+wide+`}}]}`)).Profiles[0]
+		p.SchedulerName = fmt.Sprint("s", i)
+		all.Profiles = append(all.Profiles, p)
+	}
+	problems := Check(all, Scheduler{})
+	if len(problems) != 1 || !strings.Contains(problems[0], "at most 1044480 fit into a ConfigMap: use fewer profiles, or smaller raw parts") {
+		t.Errorf("%.200q", problems)
+	}
+	all.Profiles = all.Profiles[:2]
+	if problems := Check(all, Scheduler{}); len(problems) > 0 {
+		t.Errorf("%.200q", problems)
 	}
 }
 
