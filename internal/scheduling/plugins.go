@@ -23,8 +23,10 @@ const (
 	defaultPreemption = "DefaultPreemption"
 )
 
-// The extension points that typed fields configure.
+// The extension points that typed fields configure, or need.
 const (
+	filter             = "filter"
+	multiPoint         = "multiPoint"
 	score              = "score"
 	postFilter         = "postFilter"
 	podGroupPostFilter = "podGroupPostFilter"
@@ -48,7 +50,7 @@ var since = map[int][]string{
 // pointsSince are the extension points of a profile, by the first minor version that has them.
 var pointsSince = map[int][]string{
 	32: {
-		"bind", "filter", "multiPoint", "permit", "postBind", postFilter, "preBind", "preEnqueue", "preFilter", "preScore", "queueSort",
+		"bind", filter, multiPoint, "permit", "postBind", postFilter, "preBind", "preEnqueue", "preFilter", "preScore", "queueSort",
 		"reserve", score,
 	},
 	36: {"placementGenerate", "placementScore"},

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
@@ -271,7 +272,7 @@ func as[T any](given any, path, what string) (out T, err error) {
 	return out, nil
 }
 
-// clashes returns what the raw part sets although a typed field does, too.
+// clashes returns what the raw part sets although a typed field does, too, and the plugins of such fields that it switches off.
 func clashes(p *v1alpha1.Profile, r raw, s Scheduler) (problems []string) {
 	byPoint := map[string]string{score: "weights", postFilter: "preemption", podGroupPostFilter: "preemption"}
 	for _, point := range slices.Sorted(maps.Keys(typedPoints(p, s))) {
@@ -287,5 +288,53 @@ func clashes(p *v1alpha1.Profile, r raw, s Scheduler) (problems []string) {
 			problems = append(problems, fmt.Sprintf("pluginConfig[%d] (%s) is set by %s, too; use one of them", i, name, byPlugin[name]))
 		}
 	}
+	for _, plugin := range slices.Sorted(maps.Keys(args)) {
+		for _, point := range acts(p, plugin) {
+			if !r.runs(plugin, point) && len(problems) == 0 {
+				problems = append(problems, fmt.Sprintf("plugins switches off %s at %s, so that %s would be ignored; leave it on, or remove %s",
+					plugin, point, byPlugin[plugin], byPlugin[plugin]))
+			}
+		}
+	}
 	return problems
+}
+
+// acts returns the extension points at which a plugin does what the typed fields ask of it.
+func acts(p *v1alpha1.Profile, plugin string) (points []string) {
+	switch plugin {
+	case nodeAffinity:
+		return []string{filter}
+	case nodeResourcesFit:
+		return []string{score}
+	}
+	for _, s := range p.Spread {
+		if s.WhenUnsatisfiable == corev1.DoNotSchedule {
+			points = append(points, filter)
+		} else {
+			points = append(points, score)
+		}
+	}
+	return points
+}
+
+// runs reports whether a plugin of kube-scheduler's default runs at an extension point. What is said of a point comes before what
+// multiPoint says of all.
+func (r raw) runs(plugin, point string) bool {
+	switch {
+	case r.names(point, "enabled", plugin):
+		return true
+	case r.names(point, "disabled", plugin, "*"):
+		return false
+	}
+	return r.names(multiPoint, "enabled", plugin) || !r.names(multiPoint, "disabled", plugin, "*")
+}
+
+// names reports whether a set of an extension point has one of these names.
+func (r raw) names(point, set string, names ...string) bool {
+	sets, _ := r.plugins[point].(object)
+	all, _ := sets[set].(list)
+	return slices.ContainsFunc(all, func(item any) bool {
+		name, _ := item.(object)["name"].(string)
+		return slices.Contains(names, name)
+	})
 }
