@@ -200,9 +200,9 @@ func (r *run) support(context.Context) (engine.Outcome, error) {
 }
 
 // formerOf are the hashes of configurations, other than the wanted one, that pods have or may still have, sorted. Those of pods that are not
-// ready count: one that restarts looks the same as one that never starts.
-func formerOf(p *v1alpha1.SchedulerProfile, wanted string, pods []pod) (hashes []string) {
-	all := []string{p.Status.ServingHash}
+// ready count: one that restarts looks the same as one that never starts. So do the hashes of pods that are to come.
+func formerOf(p *v1alpha1.SchedulerProfile, wanted string, pods []pod, coming []string) (hashes []string) {
+	all := append([]string{p.Status.ServingHash}, coming...)
 	for _, each := range pods {
 		all = append(all, each.hash)
 	}

@@ -12,7 +12,10 @@ import (
 	"unicode/utf8"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -168,6 +171,34 @@ func TestPodOf(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestPodsOf: which pods count, and whose configurations are needed again.
+func TestPodsOf(t *testing.T) {
+	of := func(name string, phase corev1.PodPhase, ends bool) corev1.Pod {
+		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{LabelConfig: "of-" + name}}}
+		if p.Status.Phase = phase; ends {
+			p.DeletionTimestamp = &metav1.Time{Time: noon}
+		}
+		return p
+	}
+	d := &appsv1.Deployment{}
+	d.Spec.Template.Labels = map[string]string{LabelConfig: "new"}
+	l := &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: new("holds_1")}}
+	pods, coming := podsOf([]corev1.Pod{
+		of("runs", corev1.PodRunning, false), of("holds", corev1.PodRunning, true), of("leaves", corev1.PodRunning, true), of("evicted", corev1.PodFailed, false),
+		of("ended", corev1.PodSucceeded, true), of("begins", corev1.PodPending, false),
+	}, l, d)
+	var counted []string
+	for _, p := range pods {
+		counted = append(counted, p.name)
+	}
+	if diff := gocmp.Diff([]string{"begins", "holds", "runs"}, counted); diff != "" {
+		t.Errorf("pods, -want +got:\n%s", diff)
+	}
+	if diff := gocmp.Diff([]string{"new", "of-leaves"}, coming); diff != "" {
+		t.Errorf("coming, -want +got:\n%s", diff)
 	}
 }
 

@@ -126,15 +126,15 @@ func TestFormerConfiguration(t *testing.T) {
 		without := len(desired(in))
 		p.Status.ServingHash = "0123456789"
 		pods := []pod{{hash: "aaaaaaaaaa", ready: true}, {hash: "bbbbbbbbbb"}, {hash: in.hash(), ready: true}, {hash: "0123456789", ready: true}, {ready: true}}
-		in.former = formerOf(p, in.hash(), pods)
-		if diff := cmp.Diff([]string{"0123456789", "aaaaaaaaaa", "bbbbbbbbbb"}, in.former); diff != "" {
+		in.former = formerOf(p, in.hash(), pods, []string{"cccccccccc", "", in.hash(), "aaaaaaaaaa"})
+		if diff := cmp.Diff([]string{"0123456789", "aaaaaaaaaa", "bbbbbbbbbb", "cccccccccc"}, in.former); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", name, diff)
 		}
-		if len(desired(in)) != without+3 {
+		if len(desired(in)) != without+4 {
 			t.Errorf("%s: the former ConfigMaps are not kept", name)
 		}
 		p.Status.ServingHash = in.hash()
-		if in.former = formerOf(p, in.hash(), nil); len(in.former) > 0 {
+		if in.former = formerOf(p, in.hash(), nil, nil); len(in.former) > 0 {
 			t.Errorf("%s: %v are kept although no pod has them", name, in.former)
 		}
 	}

@@ -210,7 +210,9 @@ type run struct {
 	// server is the minor version of the API server, and minor that of the scheduler; 0 if it is not known.
 	server, minor int
 	in            input
-	// pods are those of the scheduler, and lease its Lease, without a version if there is none.
-	pods  []pod
-	lease *coordinationv1.Lease
+	// pods are those of the scheduler, coming the hashes of configurations that pods may get that are not there yet, and lease is its
+	// Lease, without a version if there is none.
+	pods   []pod
+	coming []string
+	lease  *coordinationv1.Lease
 }

@@ -36,7 +36,7 @@ func (r *run) compose(ctx context.Context) (engine.Outcome, error) {
 		}
 		r.in.config = config
 	}
-	r.in.former = formerOf(r.Obj, r.in.hash(), r.pods)
+	r.in.former = formerOf(r.Obj, r.in.hash(), r.pods, r.coming)
 	r.Obj.Status.WantedHash = r.in.hash()
 	return r.Compose(func() ([]engine.Child, error) { return desired(r.in), nil })(ctx)
 }
@@ -52,15 +52,40 @@ func (r *run) look(ctx context.Context) error {
 	if err := r.Live.List(ctx, list, client.InNamespace(r.kind.Namespace), client.MatchingLabels(r.in.selector())); err != nil {
 		return fmt.Errorf("listing the pods of the scheduler: %w", err)
 	}
-	for i := range list.Items {
-		p := &list.Items[i]
-		ended := p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded // it does not start again
-		if !ended && (p.DeletionTimestamp.IsZero() || isHolder(r.lease, p)) {
-			r.pods = append(r.pods, podOf(p))
+	d, err := r.deployment(ctx)
+	if err != nil {
+		return err
+	}
+	r.pods, r.coming = podsOf(list.Items, r.lease, d)
+	return nil
+}
+
+// podsOf returns the pods of the scheduler, sorted, and the hashes of configurations with which further ones may come: instead of a pod
+// that is being deleted, or since the Deployment has not created them yet.
+func podsOf(list []corev1.Pod, l *coordinationv1.Lease, d *appsv1.Deployment) (pods []pod, coming []string) {
+	coming = []string{d.Spec.Template.Labels[LabelConfig]}
+	for i := range list {
+		p := &list[i]
+		switch ended := p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded; {
+		case ended: // it does not start again
+		case p.DeletionTimestamp.IsZero() || isHolder(l, p):
+			pods = append(pods, podOf(p))
+		default:
+			coming = append(coming, p.Labels[LabelConfig])
 		}
 	}
-	slices.SortFunc(r.pods, func(a, b pod) int { return cmp.Compare(a.name, b.name) })
-	return nil
+	slices.SortFunc(pods, func(a, b pod) int { return cmp.Compare(a.name, b.name) })
+	return pods, coming
+}
+
+// deployment returns the Deployment as it is; an empty one if there is none.
+func (r *run) deployment(ctx context.Context) (*appsv1.Deployment, error) {
+	d := &appsv1.Deployment{}
+	key := client.ObjectKey{Namespace: r.kind.Namespace, Name: childName(r.Obj)}
+	if err := r.Client.Get(ctx, key, d); client.IgnoreNotFound(err) != nil {
+		return d, fmt.Errorf("reading the Deployment %s: %w", key, err)
+	}
+	return d, nil
 }
 
 func isHolder(l *coordinationv1.Lease, p *corev1.Pod) bool {
@@ -99,10 +124,9 @@ func (p *pod) note(c corev1.ContainerStatus) {
 
 // serve says how far the scheduler is.
 func (r *run) serve(ctx context.Context) (engine.Outcome, error) {
-	d := &appsv1.Deployment{}
-	key := client.ObjectKey{Namespace: r.kind.Namespace, Name: childName(r.Obj)}
-	if err := r.Client.Get(ctx, key, d); client.IgnoreNotFound(err) != nil {
-		return engine.Outcome{}, fmt.Errorf("reading the Deployment %s: %w", key, err)
+	d, err := r.deployment(ctx)
+	if err != nil {
+		return engine.Outcome{}, err
 	}
 	s, v := &r.Obj.Status, r.view(d)
 	verdict := decide(v)
@@ -165,7 +189,8 @@ func (r *run) count(ctx context.Context) (engine.Outcome, error) {
 		out = out.Because(ReasonNoNodes).Saying("no node has the labels that these profiles ask for, so that their pods wait: " +
 			strings.Join(none, ", "))
 	}
-	if len(r.in.former) > 0 { // they are pruned once it is recorded that no pod needs them
+	// They are pruned once it is recorded that no pod needs them, but not before pods that are being deleted are gone.
+	if slices.ContainsFunc(r.in.former, func(hash string) bool { return !slices.Contains(r.coming, hash) }) {
 		out = out.Repeat()
 	}
 	return out, nil
