@@ -84,7 +84,7 @@ func (r *run) grant(ctx context.Context) (engine.Outcome, error) {
 		case err != nil:
 			return engine.Outcome{}, err
 		case !has:
-			return rightsMissing(fmt.Sprintf("the ServiceAccount %s may not %s %s", key, right.Verb, resourceOf(right))), nil
+			return r.rightsMissing(fmt.Sprintf("the ServiceAccount %s may not %s %s", key, right.Verb, resourceOf(right))), nil
 		}
 	}
 	r.kind.grants.note(key.Name)
@@ -103,14 +103,19 @@ func (r *run) findAccount(ctx context.Context, key client.ObjectKey) (engine.Out
 		return engine.BlockFor(grantCheck, ReasonAccountNotAllowed, fmt.Sprintf("spec.serviceAccountName: there is no ServiceAccount %s with the "+
 			"label %s; let an administrator prepare one, or leave the field out", key, LabelAllowed)), nil
 	case apierrors.IsNotFound(err):
-		return rightsMissing("there is no ServiceAccount " + key.String()), nil
+		return r.rightsMissing("there is no ServiceAccount " + key.String()), nil
 	}
 	return engine.Done(), nil
 }
 
-func rightsMissing(why string) engine.Outcome {
-	return engine.BlockFor(grantCheck, ReasonRightsMissing,
-		why+", so that no scheduler can run; let an administrator run: "+command)
+// rightsMissing says how an account gets rights. The command gives them to the account of schedulers that ask for no other.
+func (r *run) rightsMissing(why string) engine.Outcome {
+	do := "run: " + command
+	if r.Obj.Spec.ServiceAccountName != "" {
+		do = fmt.Sprintf("bind the ClusterRoles system:kube-scheduler and system:volume-scheduler to it, and in its namespace the Role %s",
+			DefaultAccount)
+	}
+	return engine.BlockFor(grantCheck, ReasonRightsMissing, why+", so that no scheduler can run; let an administrator "+do)
 }
 
 func accountOf(p *v1alpha1.SchedulerProfile) string {

@@ -186,6 +186,8 @@ var _ = Describe("A SchedulerProfile", func() {
 		Patch(a, `{"metadata":{"labels":{"scheduling.acme.com/allowed":"true"}}}`)
 		Poke(p)
 		Eventually(Ready(p)).Should(Equal("False RightsMissing"))
+		Expect(Message(p, Granted)).To(HaveSuffix("let an administrator bind the ClusterRoles system:kube-scheduler and system:volume-scheduler " +
+			"to it, and in its namespace the Role platform-operator-scheduler"))
 		Change(p, func(p *v1alpha1.SchedulerProfile) { p.Spec.ServiceAccountName = "" })
 		Eventually(Ready(p)).Should(Equal("False RollingOut"))
 	})
