@@ -124,7 +124,7 @@ func canBeWritten(fields object) error {
 	case err != nil:
 		return fmt.Errorf("it cannot be written as YAML: %w", err)
 	case !reflect.DeepEqual(given, written):
-		return errors.New("it cannot be written as YAML: a text in it has control characters")
+		return errors.New("it cannot be written as YAML: it has control characters, or << as a key")
 	}
 	return nil
 }
