@@ -21,7 +21,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 
 # Programs with modules of their own, because of what they are built from.
-MODULES := hack/certmanager hack/cluster/node hack/image test/bundle
+MODULES := hack/certmanager hack/cluster/node hack/image test/alerts test/bundle
 
 # One set of flags, so that tests, tools, demo and bench share what is compiled. The race detector alone needs C.
 export CGO_ENABLED := 0

@@ -26,7 +26,7 @@ make --no-print-directory generate manifests docs
 after=$(differing)
 
 failed=0
-for module in . hack/certmanager hack/cluster/node hack/image test/bundle; do
+for module in . hack/certmanager hack/cluster/node hack/image test/alerts test/bundle; do
   if ! (cd "$module" && go mod tidy -diff); then
     echo "$module/go.mod is not tidy: run go mod tidy there" >&2
     failed=1

@@ -159,7 +159,7 @@ func Register[T Object](mgr ctrl.Manager, prototype T, cfg Config[T], kind Kind[
 	if err := r.index(mgr, prototype); err != nil {
 		return err
 	}
-	if err := observe(mgr, prototype, cfg.Name); err != nil {
+	if err := observe(mgr, prototype, cfg.Name, cfg.Clock); err != nil {
 		return err
 	}
 	b, err := r.watches(mgr, prototype)

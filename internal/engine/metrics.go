@@ -4,17 +4,11 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
@@ -36,25 +30,6 @@ var (
 
 func init() { metrics.Registry.MustRegister(writes, transitions, timeToReady) }
 
-// census counts the objects of one kind in the cache when metrics are scraped.
-type census struct {
-	desc    *prometheus.Desc
-	reader  client.Reader
-	newList func() client.ObjectList
-}
-
-// observe registers the census of a kind. It replaces that of an earlier manager in the same process.
-func observe(mgr ctrl.Manager, prototype Object, name string) error {
-	newList, err := ListOf(mgr.GetScheme(), prototype)
-	if err != nil {
-		return err
-	}
-	c := &census{prometheus.NewDesc("platform_operator_objects",
-		"Objects, by kind and by the status of their condition Ready.",
-		[]string{"ready"}, prometheus.Labels{"kind": name}), mgr.GetCache(), newList}
-	return Observe(c)
-}
-
 // Observe registers a collector. It replaces one with the same metrics that an earlier manager of this process
 // has registered.
 func Observe(c prometheus.Collector) error {
@@ -64,31 +39,6 @@ func Observe(c prometheus.Collector) error {
 		err = metrics.Registry.Register(c)
 	}
 	return err
-}
-
-// Describe implements prometheus.Collector.
-func (c *census) Describe(ch chan<- *prometheus.Desc) { ch <- c.desc }
-
-// Collect implements prometheus.Collector. A cache that is not synced within a second counts as empty.
-func (c *census) Collect(ch chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	count := map[string]int{"True": 0, "False": 0, "Unknown": 0}
-	list := c.newList()
-	if err := c.reader.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-		return
-	}
-	_ = meta.EachListItem(list, func(item runtime.Object) error {
-		ready := "Unknown"
-		if c := meta.FindStatusCondition(item.(Object).CommonStatus().Conditions, Ready); c != nil {
-			ready = string(c.Status)
-		}
-		count[ready]++
-		return nil
-	})
-	for ready, n := range count {
-		ch <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, float64(n), ready)
-	}
 }
 
 // kindKey is the context key of the name of the kind in a reconcile.

@@ -70,6 +70,9 @@ func NewManager(restConfig *rest.Config, c *configv1alpha1.PlatformOperatorConfi
 			return nil, err
 		}
 	}
+	if err := observeCertificate(o); err != nil {
+		return nil, err
+	}
 	if err := addUpgradeable(mgr, restConfig, o); err != nil {
 		return nil, err
 	}

@@ -283,12 +283,7 @@ func metrics(t *testing.T, w *world, url string) {
 	if code, _ := w.get(url, w.token("stranger")); code != http.StatusForbidden {
 		t.Errorf("with the token of a stranger: %d", code)
 	}
-	w.must(w.admin.Create(t.Context(), &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "scraper"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "platform-operator-metrics-reader"},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "default", Name: "scraper"}},
-	}))
-	token := w.token("scraper")
+	token := w.scraper()
 	var code int
 	var text string
 	w.eventually("the metrics can be read", func() bool {
@@ -305,6 +300,7 @@ func metrics(t *testing.T, w *world, url string) {
 			t.Errorf("there is no metric %s", m)
 		}
 	}
+	alertsUseMetrics(t, text)
 	var used []string
 	for _, m := range regexp.MustCompile(`(?m)^platform_operator_cache_synced{type="([^"]+)"} `).FindAllStringSubmatch(text, -1) {
 		used = append(used, m[1])

@@ -47,6 +47,10 @@ func observePending(kind string, c clock.PassiveClock, list func(ctx context.Con
 	a := &age{prometheus.NewDesc("platform_operator_restart_pending_age_seconds",
 		"For how long the oldest restart that has not ended has been pending; 0 when there is none.",
 		nil, prometheus.Labels{"kind": kind}), c, list}
+	// Alerts are about the growth of these, and it is seen only from 0 to 1, not from nothing to 1.
+	for _, reason := range []string{"Suspended", "Refused"} {
+		suppressed.WithLabelValues(kind, reason)
+	}
 	return engine.Observe(a)
 }
 

@@ -40,3 +40,14 @@ func TestAgeOfTheOldest(t *testing.T) {
 		t.Errorf("a cache that is not synced tells %d values", n)
 	}
 }
+
+func TestAlertsSeeTheFirstRestartThatIsRefused(t *testing.T) {
+	none := func(context.Context) ([]*common.PendingRestart, error) { return nil, nil }
+	before := testutil.CollectAndCount(suppressed)
+	if err := observePending("kindOfThisTest", clocktesting.NewFakePassiveClock(noon), none); err != nil {
+		t.Fatal(err)
+	}
+	if n := testutil.CollectAndCount(suppressed) - before; n != 2 {
+		t.Errorf("%d series are there before a restart, want those of Suspended and Refused", n)
+	}
+}
