@@ -4,6 +4,7 @@
 package schedulerprofile
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -34,12 +35,18 @@ func asking(mgr ctrl.Manager) (Version, error) {
 		if err != nil {
 			return "", "", fmt.Errorf("asking the API server for its version: %w", err)
 		}
-		info := version.Info{}
-		if err := json.Unmarshal(text, &info); err != nil {
-			return "", "", fmt.Errorf("reading the version of the API server: %w", err)
-		}
-		return info.Major, info.Minor, nil
+		return readVersion(text)
 	}, nil
+}
+
+// readVersion reads the answer of an API server. What it emulates counts: APIs and features that are newer are not there.
+// https://kubernetes.io/docs/concepts/cluster-administration/compatibility-version
+func readVersion(text []byte) (major, minor string, err error) {
+	info := version.Info{}
+	if err := json.Unmarshal(text, &info); err != nil {
+		return "", "", fmt.Errorf("reading the version of the API server: %w", err)
+	}
+	return cmp.Or(info.EmulationMajor, info.Major), cmp.Or(info.EmulationMinor, info.Minor), nil
 }
 
 // cluster knows the version of the cluster. An upgrade is noticed without a restart.

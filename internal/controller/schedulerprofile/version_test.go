@@ -52,3 +52,19 @@ func TestVersion(t *testing.T) {
 		}
 	}
 }
+
+// TestReadVersion: an API server that emulates an older version counts as one of that version.
+func TestReadVersion(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"major":"1","minor":"31+"}`:                                           "1.31+",
+		`{"major":"1","minor":"36","emulationMajor":"1","emulationMinor":"36"}`: "1.36",
+		`{"major":"1","minor":"36","emulationMajor":"1","emulationMinor":"35"}`: "1.35",
+	} {
+		if major, minor, err := readVersion([]byte(text)); major+"."+minor != want || err != nil {
+			t.Errorf("%s is %s.%s (%v), want %s", text, major, minor, err, want)
+		}
+	}
+	if _, _, err := readVersion([]byte("1.36")); err == nil {
+		t.Error("something else than a version was read")
+	}
+}
