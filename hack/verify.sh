@@ -22,11 +22,11 @@ show() { # title, lines
 }
 
 before=$(differing)
-make --no-print-directory generate manifests docs
+make --no-print-directory generate manifests docs dashboards
 after=$(differing)
 
 failed=0
-for module in . hack/certmanager hack/cluster/node hack/image test/alerts test/bundle; do
+for module in . hack/certmanager hack/cluster/node hack/dashboards hack/image hack/site test/alerts test/bundle; do
   if ! (cd "$module" && go mod tidy -diff); then
     echo "$module/go.mod is not tidy: run go mod tidy there" >&2
     failed=1

@@ -118,6 +118,8 @@ func bindFlags(fs *flag.FlagSet, o *agent.Options) (file *string) {
 
 func bindServer(fs *flag.FlagSet, o *agent.Options) {
 	fs.StringVar(&o.Type, "type", "", "Type of the server: postgres or mysql.")
+	fs.StringVar(&o.Version, "version", "", "Version that the server of the image must have, such as 18; empty allows any.")
+	fs.BoolVar(&o.Adopted, "adopted", false, "The data was there before: an empty folder is an error.")
 	fs.StringVar(&o.Names.Database, "database", "app", "Name of the database.")
 	fs.StringVar(&o.Names.User, "user", "app", "Name of the user.")
 	fs.StringVar(&o.Host, "host", "", "Host of the server.")

@@ -26,6 +26,7 @@ func main() {
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	context.AfterFunc(ctx, cancel) // a second interrupt ends the program, whatever it waits for
 	code := command.Run(ctx, command.Options{
 		IOStreams: genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}, Version: version, Now: time.Now, Getenv: os.Getenv,
 	}, os.Args[1:])

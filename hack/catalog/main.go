@@ -9,7 +9,7 @@
 //
 // add lists a version in the template: one without a suffix such as -rc.1 in the channels stable and
 // candidate, one with a suffix in candidate only. render writes the catalog that the template describes. A
-// version whose bundle is among the folders given is rendered anew; one that is not keeps what the output
+// version whose bundle is among the folders given is rendered again; one that is not keeps what the output
 // says of it, since what was published does not change. With --inline the catalog holds the bundles
 // themselves, and needs no image of them. render is run in the root of the repository and needs bin/opm.
 package main

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command certmanager is cert-manager, with the issuers that need no service elsewhere: its controller issues certificates,
-// its cainjector tells webhook configurations whom to trust, its webhook checks what people write. A fourth word prints the
+// its cainjector tells webhook configurations which authority to trust, its webhook checks what people write. A fourth word prints the
 // manifests that install the three, of cert-manager's own chart.
 package main
 

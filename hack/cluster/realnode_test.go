@@ -209,12 +209,12 @@ func (n *realNode) checkPush() {
 }
 
 // checkMending ends single components, then the whole node, and expects up to start what is missing, and
-// the workloads to go on.
+// the workloads to continue.
 func (n *realNode) checkMending() {
 	n.Helper()
 	restarts := []string{"get", "pods", "-n", "strict", "-l", "app=web", "-o", "jsonpath={.items[*].status.containerStatuses[0].restartCount}"}
 	for _, test := range []struct{ victim, restarts string }{
-		{"containerd", "0 0"}, // containers do not need it to go on
+		{"containerd", "0 0"}, // containers do not need it to run
 		{"kubelet", "0 0"},
 		{"image-registry", "0 0"}, // images that run are there
 		{"node-init", "1 1"},      // everything on the node ends with it

@@ -18,7 +18,8 @@ const (
 
 const (
 	// quantity has no sign, no more digits than an int64 and no exponent that takes time: "1e-100000000" makes the parser
-	// of quantities compute for minutes.
+	// of quantities compute for minutes. Rules are evaluated although a pattern fails: those that compare quantities leave out
+	// what has a '-'.
 	quantity    = `^[0-9]{1,19}(\.[0-9]{0,9})?([numkMGTPE]|[KMGTPE]i|[eE][0-9]|[eE]1[0-8])?$`
 	maxQuantity = 32
 	// maxInteger is the largest integer that JSON is sure to keep.
@@ -83,10 +84,10 @@ func boundMap(path string, s *apiextensionsv1.JSONSchemaProps) {
 	bound(path+"{}", values)
 }
 
-// isMeta tells whether a property at the top is one that the API server checks by itself.
+// isMeta reports whether a property at the top is one that the API server checks by itself.
 func isMeta(name string) bool { return name == "apiVersion" || name == "kind" || name == "metadata" }
 
-// matches tells whether a path ends in the names of a row.
+// matches reports whether a path ends in the names of a row.
 func matches(path, row string) bool { return strings.HasSuffix(path, row) }
 
 func choose(path string, ofSpec, ofStatus int64) int64 {
@@ -136,7 +137,7 @@ func boundString(path string, s *apiextensionsv1.JSONSchemaProps) {
 	limit(&s.MaxLength, choose(path, maxLength, maxLengthOfStatus))
 }
 
-// isDuration tells whether a rule reads a string as a duration.
+// isDuration reports whether a rule reads a string as a duration.
 func isDuration(s *apiextensionsv1.JSONSchemaProps) bool {
 	for _, v := range s.XValidations {
 		if strings.Contains(v.Rule, "duration(self)") {

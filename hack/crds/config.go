@@ -115,7 +115,7 @@ func roleForPeople(crd *apiextensionsv1.CustomResourceDefinition, who string) []
 	if who == "viewer" {
 		verbs, scale, to = read, []string{"get"}, []string{"view"}
 	}
-	comment := "The kind is cluster-scoped: bind the role to whom you trust."
+	comment := "The kind is cluster-scoped: bind the role to users that you trust."
 	if crd.Spec.Scope == apiextensionsv1.NamespaceScoped {
 		comment = "Aggregated to " + strings.Join(to, " and ") + "."
 		for _, role := range to {

@@ -139,7 +139,7 @@ func TestPatternsAreStricterThanTheParsers(t *testing.T) {
 		{labelValue, maxLabel, func(s string) error { return none(validation.IsValidLabelValue(s)) }},
 		{dataKey, maxSubdomain, func(s string) error {
 			if s == "." || strings.HasPrefix(s, "..") {
-				return nil // a name of a folder, which is refused where it is used
+				return nil // a name of a folder, which is rejected where it is used
 			}
 			return none(validation.IsConfigMapKey(s))
 		}},

@@ -62,7 +62,7 @@ func joinParagraphs(text string) string {
 	return strings.Join(joined, "\n")
 }
 
-// startsItem tells whether an item of a list begins. Prose may have a number at the start of a line, so that a numbered item
+// startsItem reports whether an item of a list begins. Prose may have a number at the start of a line, so that a numbered item
 // has to follow another item, or an empty line.
 func startsItem(line string, mayBeNumbered bool) bool {
 	return bulleted.MatchString(line) || mayBeNumbered && numbered.MatchString(line)

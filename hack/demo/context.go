@@ -86,7 +86,7 @@ func (d *demo) enterContext(ctx context.Context, config *clientcmdapi.Config) er
 
 // contextPrograms are what the demo needs when the cluster is there.
 func contextPrograms() []binaries.Binary {
-	return append(binaries.Kubectl(), binaries.Manager("demo"))
+	return append(binaries.Kubectl(), binaries.Manager("demo"), binaries.Plugin("demo"))
 }
 
 func (d *demo) ask() error {

@@ -81,7 +81,7 @@ func (d *demo) up(ctx context.Context) error {
 	fmt.Fprintf(d.out, "This brings up a Kubernetes control plane with simulated nodes, the operator and a sample of every kind: "+
 		"here, without root.\n")
 	d.doing = "building the programs"
-	if err := d.build(ctx, append(binaries.All(), binaries.Manager("demo"))); err != nil {
+	if err := d.build(ctx, append(binaries.All(), binaries.Manager("demo"), binaries.Plugin("demo"))); err != nil {
 		return err
 	}
 	d.doing = "starting the cluster"

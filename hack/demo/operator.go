@@ -109,7 +109,7 @@ func (d *demo) startOperator(ctx context.Context) error {
 	return process.Poll(ctx, process.PollInterval, running, func() error { return ready(ctx, d.ports) })
 }
 
-// current tells whether the operator runs with the program and the flags of now, and is ready.
+// current reports whether the operator runs with the program and the flags of now, and is ready.
 func (d *demo) current(ctx context.Context, kubeconfig []byte) bool {
 	args := d.operator().Args()
 	if len(args) == 0 || !slices.Equal(args[1:], d.operatorArgs(d.ports)) {
@@ -161,7 +161,7 @@ func (d *demo) installWebhooks(ctx context.Context) error {
 	}
 	ca, err := os.ReadFile(filepath.Join(d.certDir(), "ca.crt"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w; `%s` and `%s` make it anew", err, d.command("down"), d.command("up"))
+		return fmt.Errorf("%w; `%s` and `%s` make it again", err, d.command("down"), d.command("up"))
 	} else if err != nil {
 		return err
 	}

@@ -117,9 +117,8 @@ func (d *demo) awaitReady(ctx context.Context, s *scene) error {
 	}
 	err := d.kubectl(ctx, "wait", "--for=condition=Ready", kubectlWait, s.kind, s.name)
 	if err != nil {
-		conditions, _ := d.sh(ctx, "", `kubectl get "$@" -o jsonpath='{range .status.conditions[*]}{.type}={.status} {.reason}: {.message}{"\n"}{end}'`,
-			s.kind, s.name)
-		return fmt.Errorf("not ready: %w\n%s", err, conditions)
+		why, _ := d.sh(ctx, "", "kubectl acme why "+s.kind+"/"+s.name) // what cannot be said is not said
+		return fmt.Errorf("not ready: %w\n%s", err, why)
 	}
 	return nil
 }
@@ -135,7 +134,7 @@ func (d *demo) once(ctx context.Context, s *scene) error {
 	return os.WriteFile(done, nil, 0o600)
 }
 
-// report shows, sample by sample, what was asked for and what exists now, and then what to try.
+// report shows, sample by sample, what the plugin says of it, and then what to try.
 func (d *demo) report(ctx context.Context, scenes []*scene) error {
 	for _, s := range scenes {
 		title := s.kind + " " + s.name
@@ -143,8 +142,7 @@ func (d *demo) report(ctx context.Context, scenes []*scene) error {
 			title += " (needs " + s.Needs + ", which the demo does not have)"
 		}
 		fmt.Fprintf(d.out, "\n===== %s\n", title)
-		steps := append([]step{{Run: "cat " + s.file}, {Run: "kubectl get " + s.kind + " " + s.name + " -o wide"}}, s.Show...)
-		for _, each := range steps {
+		for _, each := range append([]step{{Run: "kubectl acme status " + s.kind + "/" + s.name}}, s.Show...) {
 			if each.Webhooks && d.context {
 				continue
 			}
@@ -165,7 +163,8 @@ func (d *demo) report(ctx context.Context, scenes []*scene) error {
 	}
 	fmt.Fprintf(d.out, "\n===== where things are\n\n")
 	for _, line := range [][2]string{
-		{"all objects", "kubectl get acme --all-namespaces"},
+		{"all objects", "kubectl acme status --all-namespaces"},
+		{"the samples", filepath.Join("config", "samples")},
 		{"operator log", short(d.operator().LogPath())},
 		{"metrics", "http://" + at(d.ports.metrics) + "/metrics"},
 		{"again", d.command("up")},

@@ -61,7 +61,7 @@ func (o order) complete() bool {
 	return o.tag != "" && o.layout != "" && (o.push || (o.archive != "" && len(o.binaries) > 0))
 }
 
-// listOnly tells whether no image is wanted.
+// listOnly reports whether no image is wanted.
 func (o order) listOnly() bool { return o.tag == "" && !o.push && len(o.binaries) > 0 }
 
 func (o order) run() error {

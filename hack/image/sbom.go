@@ -125,7 +125,7 @@ func newPackage(name, version, license string) *v2_3.Package {
 }
 
 // identifier makes a name of a package that SPDX accepts: letters, digits, dots and dashes. Modules whose names then are the
-// same are told apart by a digest.
+// same are distinguished by a digest.
 func identifier(name string) common.ElementID {
 	plain := strings.Map(func(r rune) rune {
 		if r == '.' || r == '-' || (r >= '0' && r <= '9') || (r >= 'a' && r <= 'z') || (r >= 'A' && r <= 'Z') {

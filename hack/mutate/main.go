@@ -61,7 +61,8 @@ func mutate(ctx context.Context, root string, out io.Writer, jobs int, selects f
 		return err
 	}
 	defer func() { _ = os.RemoveAll(tmp) }()
-	r := runner{root, tmp}
+	r := &runner{root: root, tmp: tmp}
+	r.prepare(ctx, all)
 
 	tests := unmutated(all)
 	fmt.Fprintf(out, "running the tests of %d packages without any mutation\n", len(tests))
@@ -109,7 +110,7 @@ func either(a, b string) string {
 }
 
 // each tries mutations, some at once, and gives the errors of report, which is called for one after the other.
-func (r runner) each(ctx context.Context, all []mutation, jobs int, report func(mutation, string, error, time.Duration) error) []error {
+func (r *runner) each(ctx context.Context, all []mutation, jobs int, report func(mutation, string, error, time.Duration) error) []error {
 	var mu sync.Mutex
 	var errs []error
 	var workers errgroup.Group

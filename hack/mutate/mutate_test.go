@@ -49,6 +49,13 @@ func TestMutate(t *testing.T) {
 		"two edits of a file, one over two lines": {
 			"breaks: sums\nkilled by: sum\nfile: sum/sum.go\n-2 * a\n+3 * a\n-int {\n-\treturn a\n+int {\n+\treturn 2*a\n", "(TestSum)", "",
 		},
+		"one of two in a function": {
+			"breaks: sums\nkilled by: sum\nfile: sum/sum.go\n-a + b\n+a - b\n\n" +
+				"breaks: order\nkilled by: sum\nfile: sum/sum.go\n-a + b\n+b + a\n", "killed", "1 of 2 mutations were not killed:\norder: survived",
+		},
+		"a function's head": {
+			"breaks: sums\nkilled by: sum\nfile: sum/sum.go\n-Sum(a, b int)\n+Sum(a, _ int)\n-a + b\n+a\n", "(TestSum)", "",
+		},
 		"no test fails": {
 			"breaks: products\nkilled by: sum\nfile: sum/sum.go\n-2 * a\n+3 * a\n", "SURVIVED", "products: survived",
 		},
@@ -150,5 +157,29 @@ func TestSelection(t *testing.T) {
 	}
 	if len(all) < 60 {
 		t.Errorf("there are only %d mutations", len(all))
+	}
+}
+
+// TestChangedBodies: what is switched on runs instead of the original, and whatever else changes is tried in a binary of its
+// own.
+func TestChangedBodies(t *testing.T) {
+	const from = "package p\n\nconst c = 1\n\nfunc f() int { return c }\n\nfunc g() { c() }\n"
+	for name, tc := range map[string]struct{ old, new, want string }{
+		"results":    {"return c", "return 2", "func f() int {\nif mutationSwitch == \"7\" { return 2 \n}\n return c }"},
+		"no results": {"c()", "d()", "func g() {\nif mutationSwitch == \"7\" { d() \nreturn\n}\n c() }"},
+		"a constant": {"c = 1", "c = 2", ""},
+		"a head":     {"g()", "g(int)", ""},
+		"a function": {"func g() { c() }", "", ""},
+		"a body":     {" c() ", "", ""},
+		"no syntax":  {"return c", "return (", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &switched{files: map[string]*switchedFile{"p.go": {text: from}}}
+			bodies, err := changedBodies(7, "p.go", from, strings.Replace(from, tc.old, tc.new, 1))
+			s.files["p.go"].bodies = bodies
+			if (err == nil) != (tc.want != "") || !strings.Contains(s.overlay()["p.go"], tc.want) {
+				t.Errorf("%v, %s", err, s.overlay()["p.go"])
+			}
+		})
 	}
 }

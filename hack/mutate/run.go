@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -24,10 +25,64 @@ var errSurvived = errors.New("survived")
 var errNothing = errors.New("no test was run: run and focus select none")
 
 // runner tries mutations of the tree at root, which it never changes.
-type runner struct{ root, tmp string }
+type runner struct {
+	root, tmp string
+	binaries  map[string]*binary // by the package whose tests they have
+}
 
-// try gives the test that kills a mutation. What does not compile, hangs or cannot run is an error, and no kill.
-func (r runner) try(ctx context.Context, m mutation) (killer string, err error) {
+// binary is a test binary in which mutations can be switched on.
+type binary struct {
+	mutations map[string]int // their numbers, by what they break
+	path      func() string  // compiles it once; empty if that fails
+}
+
+// prepare finds out which mutations can be in one binary.
+func (r *runner) prepare(ctx context.Context, all []mutation) {
+	trees := map[string]*switched{}
+	r.binaries = map[string]*binary{}
+	for i, m := range all {
+		tree, b := trees[m.pkg], r.binaries[m.pkg]
+		if tree == nil {
+			tree, b = &switched{root: r.root, files: map[string]*switchedFile{}}, &binary{mutations: map[string]int{}}
+			b.path = sync.OnceValue(func() string { return r.compileSwitched(ctx, m.pkg, tree) })
+			trees[m.pkg], r.binaries[m.pkg] = tree, b
+		}
+		if tree.add(i+1, m) == nil {
+			b.mutations[m.breaks] = i + 1
+		}
+	}
+}
+
+// compileSwitched gives the path of the test binary, or "" if it does not compile: its mutations are tried alone then, which
+// shows the one that is to blame.
+func (r *runner) compileSwitched(ctx context.Context, pkg string, tree *switched) string {
+	tmp, err := os.MkdirTemp(r.tmp, "")
+	if err != nil {
+		return ""
+	}
+	overlay, _, err := r.write(ctx, tree.overlay(), tmp)
+	path := filepath.Join(tmp, "switched.test")
+	if err != nil || compile(ctx, filepath.Join(r.root, pkg), overlay, path) != nil {
+		return ""
+	}
+	return path
+}
+
+// try gives the test that kills a mutation, or fails without any when m has none. What does not compile, hangs or cannot run
+// is an error, and no kill.
+func (r *runner) try(ctx context.Context, m mutation) (killer string, err error) {
+	b := r.binaries[m.pkg]
+	number, ok := b.mutations[m.breaks]
+	if ok || len(m.edits) == 0 {
+		if path := b.path(); path != "" {
+			return run(ctx, m, filepath.Join(r.root, m.pkg), path, fmt.Sprint(number))
+		}
+	}
+	return r.tryAlone(ctx, m)
+}
+
+// tryAlone compiles a binary for one mutation.
+func (r *runner) tryAlone(ctx context.Context, m mutation) (killer string, err error) {
 	changed, err := m.apply(r.root)
 	if err != nil {
 		return "", err
@@ -41,12 +96,16 @@ func (r runner) try(ctx context.Context, m mutation) (killer string, err error) 
 	if err != nil {
 		return "", err
 	}
-	return test(ctx, m, filepath.Join(r.root, m.pkg), overlay, filepath.Join(tree, m.pkg), filepath.Join(tmp, "mutated.test"))
+	path := filepath.Join(tmp, "mutated.test")
+	if err := compile(ctx, filepath.Join(r.root, m.pkg), overlay, path); err != nil {
+		return "", err
+	}
+	return run(ctx, m, filepath.Join(tree, m.pkg), path, "")
 }
 
 // write gives what the compiler reads instead of Go files, and the tree in which the tests run: a copy when another file is
 // changed, which tests may read.
-func (r runner) write(ctx context.Context, changed map[string]string, tmp string) (overlay, tree string, err error) {
+func (r *runner) write(ctx context.Context, changed map[string]string, tmp string) (overlay, tree string, err error) {
 	overlay, tree = filepath.Join(tmp, "overlay.json"), r.root
 	replace, files := map[string]string{}, map[string]string{}
 	for file, text := range changed {
@@ -73,7 +132,7 @@ func (r runner) write(ctx context.Context, changed map[string]string, tmp string
 var notCopied = []string{".git", ".cluster", "bin", "dist"}
 
 // copied copies the tree, once. The programs in bin are linked.
-func (r runner) copied(ctx context.Context, to string) (string, error) {
+func (r *runner) copied(ctx context.Context, to string) (string, error) {
 	entries, err := os.ReadDir(r.root)
 	if err != nil || os.Mkdir(to, 0o700) != nil { // it is there
 		return to, err
@@ -100,17 +159,24 @@ var (
 	nothing = regexp.MustCompile(`(?m)^testing: warning: no tests to run$|^Ran 0 of \d+ Specs? in `)
 )
 
-// test compiles the tests of a package and runs them in a folder. The error is errSurvived when they pass.
-func test(ctx context.Context, m mutation, source, overlay, folder, binary string) (killer string, err error) {
-	compile := command(ctx, source, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay="+overlay, "-o", binary, ".")
-	if out, err := compile.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("it does not compile, which no test has noticed: %w\n%s", err, tail(string(out)))
+// compile makes the test binary of the package in a folder.
+func compile(ctx context.Context, folder, overlay, path string) error {
+	c := command(ctx, folder, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay="+overlay, "-o", path, ".")
+	if out, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("it does not compile, which no test has noticed: %w\n%s", err, tail(string(out)))
 	}
+	return nil
+}
+
+// run runs the tests of a mutation in a folder, with a number for the switch. The error is errSurvived when they pass.
+func run(ctx context.Context, m mutation, folder, path, number string) (killer string, err error) {
 	args := []string{"-test.failfast", "-test.timeout=" + hangs.String(), "-test.run=" + m.run}
 	if m.focus != "" {
 		args = append(args, "-ginkgo.fail-fast", "-ginkgo.no-color", "-ginkgo.focus="+m.focus)
 	}
-	out, err := command(ctx, folder, binary, args...).CombinedOutput()
+	c := command(ctx, folder, path, args...)
+	c.Env = append(os.Environ(), variable+"="+number)
+	out, err := c.CombinedOutput()
 	text := string(out)
 	found, specs := failed.FindStringSubmatch(text), spec.FindStringSubmatch(text)
 	switch {

@@ -97,7 +97,7 @@ func Install(ctx context.Context, o Options, image string) error {
 	if err := applyAll(ctx, o.Client, crds); err != nil {
 		return err
 	}
-	// What is served a moment later is refused until then, so that each is tried until it is taken.
+	// What is served a moment later is rejected until then, so that each is tried until it is taken.
 	for _, object := range rest {
 		if err := applySoon(ctx, o, object); err != nil {
 			return err
@@ -143,7 +143,7 @@ func customResources(dir string) ([]*unstructured.Unstructured, error) {
 	return all, nil
 }
 
-// leftOut are the kinds of OLM's own installation that are not taken over: the Deployments have our image, and nothing
+// leftOut are the kinds of OLM's own installation that are not used: the Deployments have our image, and nothing
 // is to come from a catalog elsewhere.
 var leftOut = []string{"Deployment", "ClusterServiceVersion", "CatalogSource"}
 

@@ -334,7 +334,7 @@ func (s Scope[T]) sendOver(ctx context.Context, c Child, live client.Object, wha
 	leaving := terminating(live, what)
 	switch {
 	case c.replace && refusesFields(err) && leaving.GoesOn():
-		return Wait(time.Second, "Replacing", what.String()+" cannot be changed as wanted, so it is deleted and created again"), s.remove(ctx, live)
+		return s.replace(ctx, c, live, what, err)
 	case c.replace && refusesFields(err):
 		return leaving, nil
 	case err != nil || !out.GoesOn():
@@ -342,12 +342,6 @@ func (s Scope[T]) sendOver(ctx context.Context, c Child, live client.Object, wha
 	default:
 		return leaving, nil
 	}
-}
-
-// refusesFields reports whether the API server rejects the content of certain fields, for instance because they are immutable. An
-// admission policy names none: what it rejects now it would reject when it is created again, too.
-func refusesFields(err error) bool {
-	return apierrors.IsInvalid(err) && len(RejectedFields(err)) > 0
 }
 
 // terminating waits for the end of an object that is being deleted.

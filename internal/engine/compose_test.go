@@ -331,6 +331,15 @@ var _ = Describe("Compose", func() {
 		Expect(live(&rbacv1.RoleBinding{}, w.Namespace, "binding").RoleRef.Name).To(Equal("writer"))
 	})
 
+	It("does not replace anything by what is invalid", func() {
+		settle(composing(binding(w.Namespace, "reader", true)))
+		uid := live(&rbacv1.RoleBinding{}, w.Namespace, "binding").UID
+		kind.set(binding(w.Namespace, "", true))
+		Poke(w)
+		Eventually(Ready(w)).Should(Equal("False Invalid"))
+		Expect(live(&rbacv1.RoleBinding{}, w.Namespace, "binding").UID).To(Equal(uid))
+	})
+
 	It("does not replace what an admission policy rejects", func() {
 		settle(composing(binding(w.Namespace, "reader", true)))
 		before := live(&rbacv1.RoleBinding{}, w.Namespace, "binding")

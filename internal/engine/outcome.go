@@ -176,6 +176,9 @@ func (o Outcome) status() metav1.ConditionStatus {
 // Reason returns the reason of the condition of a step with this outcome.
 func (o Outcome) Reason() string { return o.reason }
 
+// Message is what the condition will say.
+func (o Outcome) Message() string { return o.message }
+
 // explained is an error with a reason and a message for a condition.
 type explained struct {
 	error

@@ -68,11 +68,20 @@ func (s *sending) UnmarshalJSON(body []byte) error {
 
 // differing returns the operator's fields in which a live object differs from the intent.
 func (s Scope[T]) differing(c Child, live client.Object, what identity) ([]string, error) {
-	extracted, err := c.extract(live, names.FieldManager(s.runner.Name))
+	_, differing, err := c.differing(live, s.runner.Name)
 	if err != nil {
 		return nil, fmt.Errorf("reading the owned fields of %s: %w", what, err)
 	}
-	return differences("", reflect.ValueOf(extracted), reflect.ValueOf(c.intent)), nil
+	return differing, nil
+}
+
+// differing returns what a kind, in lower case, owns of a live object, and the fields in which that differs from the intent.
+func (c Child) differing(live client.Object, kind string) (owned any, fields []string, err error) {
+	owned, err = c.extract(live, names.FieldManager(kind))
+	if err != nil {
+		return nil, nil, err
+	}
+	return owned, differences("", reflect.ValueOf(owned), reflect.ValueOf(c.intent)), nil
 }
 
 // differences returns the paths of the fields in which two apply configurations differ. Quantities are equal if

@@ -70,18 +70,25 @@ func (c Config[T]) check(scheme *runtime.Scheme) error {
 
 // marks returns the labels and the annotations of a child.
 func (s Scope[T]) marks() (labels, annotations map[string]string) {
-	return map[string]string{names.LabelManagedBy: names.Operator, names.LabelOwnerUID: string(s.Obj.GetUID())},
-		map[string]string{names.AnnotationOwner: names.OwnerMark(s.runner.Name, s.Obj)}
+	return marksOf(s.runner.Name, s.Obj)
+}
+
+// marksOf returns the marks of a kind, in lower case, and an owner.
+func marksOf(kind string, owner client.Object) (labels, annotations map[string]string) {
+	return map[string]string{names.LabelManagedBy: names.Operator, names.LabelOwnerUID: string(owner.GetUID())},
+		map[string]string{names.AnnotationOwner: names.OwnerMark(kind, owner)}
 }
 
 // stamp adds the marks and, unless ByMark, the owner reference to an apply configuration.
-func (s Scope[T]) stamp(c Child) {
+func (s Scope[T]) stamp(c Child) { c.stamp(s.runner.Name, s.runner.gvk, s.runner.ByMark, s.Obj) }
+
+func (c Child) stamp(kind string, gvk schema.GroupVersionKind, byMark bool, owner client.Object) {
 	var ref *metav1ac.OwnerReferenceApplyConfiguration
-	if !s.runner.ByMark {
-		ref = metav1ac.OwnerReference().WithAPIVersion(s.runner.gvk.GroupVersion().String()).WithKind(s.runner.gvk.Kind).
-			WithName(s.Obj.GetName()).WithUID(s.Obj.GetUID()).WithController(true).WithBlockOwnerDeletion(true)
+	if !byMark {
+		ref = metav1ac.OwnerReference().WithAPIVersion(gvk.GroupVersion().String()).WithKind(gvk.Kind).
+			WithName(owner.GetName()).WithUID(owner.GetUID()).WithController(true).WithBlockOwnerDeletion(true)
 	}
-	labels, annotations := s.marks()
+	labels, annotations := marksOf(kind, owner)
 	c.mark(labels, annotations, ref)
 }
 

@@ -33,7 +33,7 @@ const cutRecheck = 10 * time.Minute
 // largeAtOnce is how many objects of which the caches hold only a part are worked on at once, of all kinds: what is made from a
 // large object is large, too. The others are tried again after largeRetry, and no small one waits for them.
 const (
-	largeAtOnce = 4
+	largeAtOnce = 2
 	largeRetry  = 200 * time.Millisecond
 )
 

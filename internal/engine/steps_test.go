@@ -135,7 +135,7 @@ var _ = Describe("Steps", func() {
 	})
 
 	It("run for few large objects at once, and for small ones however many large ones wait", func() {
-		const many, atOnce = 8, 4
+		const many, atOnce = 8, 2
 		var mu sync.Mutex
 		busy, small := 0, 0
 		count := func(n *int) func() int { return func() int { mu.Lock(); defer mu.Unlock(); return *n } }

@@ -5,8 +5,12 @@ package engine
 
 import (
 	"context"
+	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -28,6 +32,18 @@ func (w *Waker) Wake(ctx context.Context, key client.ObjectKey) {
 	case w.events <- event.GenericEvent{Object: o}:
 	case <-ctx.Done():
 	}
+}
+
+// WakeAll requeues all objects of a list, which it fills from a cache.
+func (w *Waker) WakeAll(ctx context.Context, cached client.Reader, list client.ObjectList) {
+	if err := cached.List(ctx, list, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Cannot list the objects to requeue", "list", fmt.Sprintf("%T", list))
+		return
+	}
+	_ = meta.EachListItem(list, func(o runtime.Object) error {
+		w.Wake(ctx, client.ObjectKeyFromObject(o.(client.Object)))
+		return nil
+	})
 }
 
 // listen adds the Waker, if there is one, to the controller's sources.

@@ -18,12 +18,14 @@ const (
 	FinalizerData = databasesPrefix + "data"
 	// AnnotationRotate on a Database requests a new password: its value names the request.
 	AnnotationRotate = databasesPrefix + "rotate"
-	// AnnotationAdoptClaim with the value "true" on a Database allows it to adopt a claim that somebody else has created.
+	// AnnotationAdoptClaim on a Database has the name of the volume whose data it is to use, though somebody else has created the claim.
 	AnnotationAdoptClaim = databasesPrefix + "adopt-claim"
 	// AnnotationVolumeOf on a PersistentVolume is the OwnerMark of the Database whose data it has. No tenant can write it.
 	AnnotationVolumeOf = databasesPrefix + "volume-of"
 	// AnnotationReclaimPolicy on a PersistentVolume is its reclaim policy before the operator set it to Retain.
 	AnnotationReclaimPolicy = databasesPrefix + "reclaim-policy"
+	// AnnotationServer on a claim and its volume is the type and the version of the server whose data they have, as "postgres 18".
+	AnnotationServer = databasesPrefix + "server"
 	// AnnotationProtocol on a pod template is the version of the protocol between operator and agent.
 	AnnotationProtocol = databasesPrefix + "agent-protocol"
 )

@@ -18,6 +18,10 @@ const (
 	// Operator is the operator's name: the prefix of its Deployment, its field managers and its metrics.
 	Operator = "platform-operator"
 
+	// Lease is the Lease by which replicas of the operator elect a leader. It never changes, because replicas of two versions
+	// compete for it during an upgrade.
+	Lease = "platform-operator.acme.com"
+
 	// LabelManagedBy with the value Operator is on every object that the operator creates. It is for users: no
 	// selector uses it.
 	LabelManagedBy = "app.kubernetes.io/managed-by"

@@ -16,12 +16,14 @@ import (
 	batchv1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
 	configv1alpha1 "github.com/acme/platform-operator/api/config/v1alpha1"
 	coordinationv1alpha1 "github.com/acme/platform-operator/api/coordination/v1alpha1"
+	databasesv1alpha1 "github.com/acme/platform-operator/api/databases/v1alpha1"
 	schedulingv1alpha1 "github.com/acme/platform-operator/api/scheduling/v1alpha1"
 	tenancyv1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	workloadsv1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
 	"github.com/acme/platform-operator/internal/controller/acmenamespace"
 	"github.com/acme/platform-operator/internal/controller/configwatcher"
 	"github.com/acme/platform-operator/internal/controller/crontab"
+	"github.com/acme/platform-operator/internal/controller/database"
 	"github.com/acme/platform-operator/internal/controller/leaderelection"
 	"github.com/acme/platform-operator/internal/controller/rebootpolicy"
 	"github.com/acme/platform-operator/internal/controller/schedulerprofile"
@@ -172,13 +174,36 @@ var Kinds = []Kind{
 		},
 		Webhook: func(mgr ctrl.Manager, _ Deps) error { return schedulerprofilewebhook.Register(mgr) },
 	},
+	{
+		Object: &databasesv1alpha1.Database{},
+		Conditions: []string{
+			database.Bounded, database.Accepted, database.Stored, database.Composed, database.Running, database.CredentialsInSync,
+		},
+		Holds: database.Holds,
+		Register: func(mgr ctrl.Manager, d Deps) error {
+			return database.Register(mgr, database.Options{
+				Namespace:  d.Namespace,
+				Agents:     d.Agents,
+				AgentImage: ownImage(d.Config.Database.AgentImage, d.Namespace, mgr.GetAPIReader()),
+				Images: map[databasesv1alpha1.Type]string{
+					databasesv1alpha1.Postgres: d.Config.Database.Images.Postgres, databasesv1alpha1.MySQL: d.Config.Database.Images.MySQL,
+				},
+				PullSecrets:             d.Config.Database.ImagePullSecrets,
+				RunAsUser:               *d.Config.Database.RunAsUser,
+				Version:                 d.Version,
+				PolicyInterval:          d.Config.Database.PolicyInterval.Duration,
+				MaxConcurrentReconciles: int(*d.Config.Database.MaxConcurrentReconciles),
+				RetryMax:                d.Config.Database.RetryMax.Duration,
+				Clock:                   d.Clock,
+			})
+		},
+	},
 }
 
 // schemes register the types of every API group.
 var schemes = []func(*runtime.Scheme) error{
-	autorebootv1alpha1.AddToScheme, batchv1alpha1.AddToScheme, coordinationv1alpha1.AddToScheme, tenancyv1alpha1.AddToScheme,
-	workloadsv1alpha1.AddToScheme,
-	schedulingv1alpha1.AddToScheme,
+	autorebootv1alpha1.AddToScheme, batchv1alpha1.AddToScheme, coordinationv1alpha1.AddToScheme, databasesv1alpha1.AddToScheme,
+	schedulingv1alpha1.AddToScheme, tenancyv1alpha1.AddToScheme, workloadsv1alpha1.AddToScheme,
 }
 
 // protectedNames returns the patterns of the configuration, and the operator's own namespace.

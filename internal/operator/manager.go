@@ -24,10 +24,6 @@ import (
 	"github.com/acme/platform-operator/internal/tolerant"
 )
 
-// leaseName is the Lease for leader election. It never changes, because replicas of two versions compete for it
-// during an upgrade.
-const leaseName = "platform-operator.acme.com"
-
 // The permissions for leader election and the metrics endpoint are in separate roles under config/rbac.
 // +kubebuilder:rbac:groups="",namespace=system,resources=configmaps;secrets,verbs=get
 
@@ -91,7 +87,7 @@ func managerOptions(c *configv1alpha1.PlatformOperatorConfig, o Options, held *h
 		Metrics:                 metricsOptions,
 		HealthProbeBindAddress:  o.ProbeAddress,
 		LeaderElection:          o.LeaderElect,
-		LeaderElectionID:        leaseName,
+		LeaderElectionID:        names.Lease,
 		LeaderElectionNamespace: o.Namespace,
 		// A replica that stops releases the lease at once; nothing runs after the manager has stopped.
 		LeaderElectionReleaseOnCancel: true,

@@ -20,6 +20,7 @@ import (
 
 	configv1alpha1 "github.com/acme/platform-operator/api/config/v1alpha1"
 	"github.com/acme/platform-operator/internal/external/billing"
+	"github.com/acme/platform-operator/internal/external/dbagent"
 	"github.com/acme/platform-operator/internal/external/identity"
 	"github.com/acme/platform-operator/internal/external/sqldb"
 	"github.com/acme/platform-operator/internal/names"
@@ -49,12 +50,13 @@ type Options struct {
 	// LeaderElect makes only one of several replicas reconcile.
 	LeaderElect bool
 
-	// Clock, NewClient, Directory, Ledger, Values and Upgradeable replace the defaults in tests.
+	// Clock, NewClient, Directory, Ledger, Values, Agents and Upgradeable replace the defaults in tests.
 	Clock     clock.PassiveClock
 	NewClient client.NewClientFunc
 	Directory identity.Directory
 	Ledger    billing.Ledger
 	Values    sqldb.Reader
+	Agents    dbagent.Agent
 	// Upgradeable is the condition that OLM reads before it replaces the operator.
 	Upgradeable conditions.Condition
 }

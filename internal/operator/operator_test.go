@@ -301,6 +301,7 @@ func metrics(t *testing.T, w *world, url string) {
 		}
 	}
 	alertsUseMetrics(t, text)
+	seriesAreExported(t, text)
 	var used []string
 	for _, m := range regexp.MustCompile(`(?m)^platform_operator_cache_synced{type="([^"]+)"} `).FindAllStringSubmatch(text, -1) {
 		used = append(used, m[1])

@@ -19,6 +19,7 @@ import (
 	"github.com/acme/platform-operator/internal/controller/rebootpolicy"
 	"github.com/acme/platform-operator/internal/external/billing"
 	"github.com/acme/platform-operator/internal/external/billing/cloudevents"
+	"github.com/acme/platform-operator/internal/external/dbagent"
 	"github.com/acme/platform-operator/internal/external/identity"
 	"github.com/acme/platform-operator/internal/external/identity/ldap"
 	"github.com/acme/platform-operator/internal/external/identity/scim"
@@ -36,6 +37,9 @@ func (d *Deps) connect(live client.Reader, apiServer string) {
 	}
 	if d.Ledger == nil {
 		d.Ledger = own.ledger(c.Billing)
+	}
+	if d.Agents == nil {
+		d.Agents = dbagent.NewHTTP(nil)
 	}
 	if d.Values == nil {
 		d.Values = databases(d.Config.RebootPolicy, live, apiServer)

@@ -55,7 +55,7 @@ func Made(resources []Kind, owner Kind) (types []Kind, withStatus map[string]boo
 // mayBeChild reports whether the operator makes objects of a type, and whether their status is shown. Types of others that
 // have the name of one that is made are left out.
 func mayBeChild(r Kind) (status, ok bool) {
-	if strings.HasSuffix(r.Group, domain) && slices.Contains(r.Names, category) {
+	if IsOurs(r.Group) && slices.Contains(r.Names, category) {
 		return true, true
 	}
 	status, ok = made[r.Kind]
@@ -119,7 +119,7 @@ func Readiness(o *unstructured.Unstructured) (is string, wrong bool) {
 		}
 		return "being deleted", true
 	}
-	if strings.HasSuffix(o.GroupVersionKind().Group, domain) {
+	if IsOurs(o.GroupVersionKind().Group) {
 		state := StateOf(o, true)
 		return strings.TrimSuffix(strings.TrimSuffix(words[state.State]+": "+state.Reason, ": "+state.State), ": "), state.State != Ready
 	}

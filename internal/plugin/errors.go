@@ -21,14 +21,14 @@ var ErrNoKinds = errors.New("this cluster serves none of the operator's kinds; "
 
 // Explain returns one line that says what is wrong and what to do, for any error of a command.
 func Explain(err error) string {
-	text := oneLine(err.Error())
+	text := clean(err.Error())
 	unreachable := &url.Error{}
 	var network net.Error
 	switch {
 	case errors.Is(err, context.Canceled):
 		return "interrupted"
 	case apierrors.IsForbidden(err):
-		return "you may not do that: " + text + "; ask an administrator for that right, and check with `kubectl auth can-i`"
+		return explainForbidden(text)
 	case apierrors.IsUnauthorized(err):
 		return "the cluster does not accept your credentials; log in again, or choose another user with --context or --user"
 	case errors.Is(err, fs.ErrNotExist):
@@ -41,6 +41,14 @@ func Explain(err error) string {
 		return "the cluster cannot be reached: " + text + "; check `kubectl config current-context` and the network"
 	}
 	return text
+}
+
+// explainForbidden tells a missing right from what admission rejects: a quota, a webhook, a policy.
+func explainForbidden(text string) string {
+	if !strings.Contains(text, " cannot ") || !strings.Contains(text, `in API group "`) {
+		return text
+	}
+	return "you may not do that: " + text + "; ask an administrator for that right, and check with `kubectl auth can-i`"
 }
 
 // NotFound is the error for an object that does not exist.

@@ -21,6 +21,9 @@ const (
 	domain   = ".acme.com"
 )
 
+// IsOurs reports whether an API group is one of the operator's.
+func IsOurs(group string) bool { return strings.HasSuffix(group, domain) }
+
 // Kind is a type of object that the API server serves.
 type Kind struct {
 	schema.GroupVersionResource
@@ -40,7 +43,7 @@ func (k Kind) Word() string { return strings.ToLower(k.Kind) }
 func Kinds(lists []*metav1.APIResourceList) []Kind {
 	var kinds []Kind
 	for _, k := range Resources(lists) {
-		if strings.HasSuffix(k.Group, domain) && slices.Contains(k.Names, category) {
+		if IsOurs(k.Group) && slices.Contains(k.Names, category) {
 			k.Names = slices.DeleteFunc(k.Names, func(name string) bool { return name == category })
 			kinds = append(kinds, k)
 		}

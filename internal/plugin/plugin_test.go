@@ -5,6 +5,7 @@ package plugin_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,8 +13,10 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
@@ -217,5 +220,69 @@ func TestAnErrorIsOneLine(t *testing.T) {
 	got := plugin.Explain(errors.New("something\n\tbroke\r\nin lines"))
 	if got != "something broke in lines" {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestForbidden: only the answer of RBAC is about a missing right.
+func TestForbidden(t *testing.T) {
+	for text, right := range map[string]bool{
+		`User "sam" cannot get resource "crontabs" in API group "batch.acme.com" in the namespace "a"`:         true,
+		`exceeded quota: dev, requested: pods=1, used: pods=5, limited: pods=5`:                                false,
+		`unable to create new content in namespace a because it is being terminated`:                           false,
+		`ValidatingAdmissionPolicy 'p' with binding 'p' denied request: a tenant cannot change the guardrails`: false,
+	} {
+		err := apierrors.NewForbidden(schema.GroupResource{Group: "batch.acme.com", Resource: "crontabs"}, "tab", errors.New(text))
+		if got := plugin.Explain(err); strings.Contains(got, "kubectl auth can-i") != right || !strings.Contains(got, text) {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
+// TestNothingOfOthersReachesATerminal: no name has control characters either, also where colours are painted around it.
+func TestNothingOfOthersReachesATerminal(t *testing.T) {
+	const evil = "a\x1b[31m\u009b31m\u202eb\r\n"
+	var out strings.Builder
+	p := plugin.Printer{Out: &out, Colours: true, Namespaces: true, Now: now}
+	state := plugin.State{State: plugin.Failed, Reason: evil, Message: evil}
+	child := plugin.Child{Kind: evil, Namespace: evil, Name: evil, Is: evil, Children: []plugin.Child{{Kind: evil, Name: evil, Is: evil}}}
+	p.Status(plugin.Status{Kind: evil, Namespace: evil, Name: evil, State: state, Children: []plugin.Child{child}, Next: []string{evil}})
+	p.Overview(plugin.Overview{Objects: []plugin.Row{{Kind: evil, Namespace: evil, Name: evil, State: state}}, Hidden: []string{evil}})
+	p.Answer(plugin.Answer{Object: evil, Is: evil, Because: evil, Do: evil, Also: []string{evil}})
+	p.Item(plugin.SignBad, evil, evil)
+	p.Notes([]string{evil})
+	text := out.String()
+	if strings.Contains(text, "a\x1b") || strings.ContainsAny(text, "\u009b\u202e\r") || strings.Count(text, "a [31m") < 15 {
+		t.Errorf("%q", text)
+	}
+	if got := plugin.EscapeControls("{\"a\": \"\u009b\u202e\U000e0001é\"}\n"); got != `{"a": "\u009b\u202e\udb40\udc01é"}`+"\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestCommandsQuoteNames: names of some types may have any character, and commands are there to be copied.
+func TestCommandsQuoteNames(t *testing.T) {
+	o := object(t, "{apiVersion: batch.acme.com/v1alpha1, kind: CronTab, metadata: {name: c, namespace: a, uid: u}}")
+	bad := object(t, `{apiVersion: batch/v1, kind: Job, metadata: {name: "x; rm -rf 'y'", namespace: a, ownerReferences: [{uid: u, controller: true}]},
+		status: {conditions: [`+condition("Failed", "True", "x")+`]}}`)
+	s := plugin.StatusOf(plugin.Fetched{Kind: plugin.Kind{Kind: "CronTab", Namespaced: true, Status: true}, Object: o, Children: []*unstructured.Unstructured{bad}}, "op")
+	if want := `kubectl describe job 'x; rm -rf '\''y'\''' -n a`; !slices.Contains(s.Next, want) {
+		t.Errorf("%q", s.Next)
+	}
+}
+
+// TestStatusHidesValues: no value of a configuration or an annotation is printed, whatever its key.
+func TestStatusHidesValues(t *testing.T) {
+	const canary = "hunter2"
+	o := object(t, `{apiVersion: workloads.apps.acme.com/v1alpha1, kind: WebApp, metadata: {name: shop, annotations: {a.href: hunter2}}, spec: {
+		config: {db.href: hunter2, DB_HREF: hunter2, dbRef: hunter2}, annotations: {a: hunter2, xRef: hunter2}, podAnnotations: {a: hunter2},
+		args: [hunter2], command: [hunter2], env: [{name: A_REF, value: hunter2}], password: hunter2}}`)
+	s := plugin.StatusOf(plugin.Fetched{Kind: plugin.Kind{Kind: "WebApp", Namespaced: true, Status: true}, Object: o}, "op")
+	var out strings.Builder
+	plugin.Printer{Out: &out, Wide: true, Now: now}.Status(s)
+	asJSON, err := json.Marshal(s)
+	for _, text := range []string{out.String(), string(asJSON)} {
+		if err != nil || strings.Contains(text, canary) || !strings.Contains(text, "db.href=(set)") {
+			t.Errorf("%v %s", err, text)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 	"unicode"
+	"unicode/utf16"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -24,6 +25,8 @@ type Printer struct {
 	Wide, Namespaces bool
 	// Now is the time from which ages are counted.
 	Now time.Time
+
+	indent string
 }
 
 // Colours of a terminal.
@@ -37,34 +40,54 @@ const (
 
 var colours = map[string]string{Failed: red, NotReady: yellow, Deleting: yellow, Unseen: yellow, Paused: yellow, Ready: green, Plain: plain}
 
-func (p Printer) paint(colour, text string) string {
+// painted is text without control characters of others, in a colour.
+type painted string
+
+func (p Printer) paint(colour, text string) painted {
+	text = clean(text)
 	if !p.Colours || colour == "" {
-		return text
+		return painted(text)
 	}
-	return "\x1b[" + colour + "m" + text + "\x1b[0m"
+	return painted("\x1b[" + colour + "m" + text + "\x1b[0m")
 }
 
+// line writes a line. The texts in it are cleaned; what is painted is clean already.
 func (p Printer) line(format string, args ...any) {
 	for i, arg := range args {
 		if text, ok := arg.(string); ok {
-			args[i] = p.safe(text)
+			args[i] = printable(text)
 		}
 	}
 	fmt.Fprintf(p.Out, format+"\n", args...)
 }
 
-// safe removes the control characters of others and their marks of direction, and leaves the colours that paint adds.
-func (p Printer) safe(text string) string {
+// printable replaces control characters and marks of direction, with which a text can show what it is not.
+func printable(text string) string {
 	return strings.Map(func(r rune) rune {
-		if (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) && (r != '\x1b' || !p.Colours) {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
 			return ' '
 		}
 		return r
 	}, text)
 }
 
-// clean removes all control characters from a text of others, before it is painted.
-func clean(text string) string { return Printer{}.safe(oneLine(text)) }
+// clean makes one printable line of a text of others.
+func clean(text string) string { return printable(oneLine(text)) }
+
+// EscapeControls escapes in JSON the control characters and marks of direction that JSON may have in strings.
+func EscapeControls(text string) string {
+	var out strings.Builder
+	for _, r := range text {
+		if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
+			for _, unit := range utf16.Encode([]rune{r}) {
+				fmt.Fprintf(&out, `\u%04x`, unit)
+			}
+			continue
+		}
+		out.WriteRune(r)
+	}
+	return out.String()
+}
 
 // Overview writes a table of objects.
 func (p Printer) Overview(o Overview) {
@@ -81,21 +104,20 @@ const maxMessage = 90
 
 func (p Printer) table(rows []Row) {
 	w := tabwriter.NewWriter(p.Out, 0, 8, 3, ' ', 0)
-	header := "KIND\tNAME\t" + p.paint(plain, "STATE") + "\tREASON\tSINCE\tMESSAGE\n"
 	if p.Namespaces {
-		header = "NAMESPACE\t" + header
+		fmt.Fprint(w, "NAMESPACE\t")
 	}
-	fmt.Fprint(w, header)
+	fmt.Fprintf(w, "KIND\tNAME\t%s\tREASON\tSINCE\tMESSAGE\n", p.paint(plain, "STATE"))
 	for _, r := range rows {
-		message := oneLine(clean(r.Message))
+		message := clean(r.Message)
 		if runes := []rune(message); !p.Wide && len(runes) > maxMessage {
 			message = string(runes[:maxMessage-1]) + "…"
 		}
 		if p.Namespaces {
-			fmt.Fprintf(w, "%s\t", r.Namespace)
+			fmt.Fprintf(w, "%s\t", clean(r.Namespace))
 		}
 		// The colour is in every row, so that the columns keep their widths.
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", strings.ToLower(r.Kind), r.Name, p.paint(colours[r.State.State], r.State.State),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", clean(strings.ToLower(r.Kind)), clean(r.Name), p.paint(colours[r.State.State], r.State.State),
 			clean(r.Reason), Ago(r.Since.Time, p.Now), message)
 	}
 	_ = w.Flush() // what cannot be printed cannot be reported either
@@ -103,7 +125,7 @@ func (p Printer) table(rows []Row) {
 
 func (p Printer) hidden(lines []string) {
 	for _, text := range lines {
-		p.line("note: %s", clean(text))
+		p.line("note: %s", text)
 	}
 }
 
@@ -115,7 +137,7 @@ func (p Printer) Status(s Status) {
 	if s.Namespace != "" {
 		where = " in namespace " + s.Namespace
 	}
-	p.line("%s %s%s: %s", s.Kind, s.Name, where, p.paint(colours[s.State.State], s.State.State)+reasonOf(s.State))
+	p.line("%s %s%s: %s%s", s.Kind, s.Name, where, p.paint(colours[s.State.State], s.State.State), reasonOf(s.State))
 	p.facts("Asked for", s.Asked)
 	p.facts("Now", s.Facts)
 	if len(s.Children) > 0 {
@@ -126,7 +148,7 @@ func (p Printer) Status(s Status) {
 		p.title("Conditions")
 	}
 	for _, c := range s.Conditions {
-		p.line("  %s %s", p.sign(c), clean(Sentence(c, p.Now)))
+		p.line("  %s %s", p.sign(c), Sentence(c, p.Now))
 	}
 	p.events(s.Events)
 	if len(s.Next) > 0 {
@@ -145,7 +167,7 @@ func reasonOf(s State) string {
 	if s.Reason == "" || s.Reason == s.State {
 		return ""
 	}
-	return " (" + clean(s.Reason) + ")"
+	return " (" + s.Reason + ")"
 }
 
 func (p Printer) facts(title string, facts []Fact) {
@@ -169,13 +191,13 @@ func (p Printer) tree(children []Child, indent string) {
 		if c.Namespace != "" {
 			name = c.Namespace + "/" + name
 		}
-		p.line("%s%s %s: %s", indent, c.Kind, name, p.paint(colour, clean(c.Is)))
+		p.line("%s%s %s: %s", indent, c.Kind, name, p.paint(colour, c.Is))
 		p.tree(c.Children, indent+"  ")
 	}
 }
 
 // sign marks a condition; Stalled and Paused are good when they are not true.
-func (p Printer) sign(c metav1.Condition) string {
+func (p Printer) sign(c metav1.Condition) painted {
 	good := metav1.ConditionTrue
 	if c.Type == conditionStalled || c.Type == conditionPaused {
 		good = metav1.ConditionFalse
@@ -203,6 +225,6 @@ func (p Printer) events(events []Event) {
 		if e.Count > 1 {
 			times = fmt.Sprintf(" (%d times)", e.Count)
 		}
-		p.line("  %s ago%s  %s: %s", Ago(e.Last.Time, p.Now), times, p.paint(colour, clean(e.Reason)), clean(oneLine(e.Message)))
+		p.line("  %s ago%s  %s: %s", Ago(e.Last.Time, p.Now), times, p.paint(colour, e.Reason), oneLine(e.Message))
 	}
 }

@@ -6,6 +6,7 @@ package plugin
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -144,7 +145,7 @@ func asked(o *unstructured.Unstructured) (all []Fact) {
 }
 
 func short(name string, value any) string {
-	if secretive(name) {
+	if Secretive(name) {
 		return "(set)"
 	}
 	switch value := value.(type) {
@@ -187,7 +188,7 @@ func label(item map[string]any) string {
 }
 
 func scalar(name string, value any) string {
-	if secretive(name) {
+	if Secretive(name) {
 		return "(set)"
 	}
 	if f, ok := value.(float64); ok {
@@ -196,16 +197,12 @@ func scalar(name string, value any) string {
 	return oneLine(fmt.Sprint(value))
 }
 
-// secretive reports whether a field may hold a value that is nobody's business: those of passwords, and those that
-// users fill in freely.
-func secretive(name string) bool {
+// Secretive reports whether a field may hold a secret: passwords and tokens, but not references to them, and all that users fill in freely.
+func Secretive(name string) bool {
 	name = strings.ToLower(name)
-	for _, part := range []string{"password", "config.", "args", "command", "query", "where", "token"} {
-		if strings.Contains(name, part) && !strings.HasSuffix(name, "ref") {
-			return true
-		}
-	}
-	return false
+	in := func(part string) bool { return strings.Contains(name, part) }
+	return slices.ContainsFunc([]string{"config.", "annotations.", "args", "command", "query", "where"}, in) ||
+		slices.ContainsFunc([]string{"password", "token"}, in) && !strings.HasSuffix(name, "ref")
 }
 
 func clip(text string) string {
@@ -243,5 +240,16 @@ func describe(c Child, namespace string) string {
 	if len(c.Children) > 0 {
 		c = c.Children[0]
 	}
-	return "kubectl describe " + strings.ToLower(c.Kind) + " " + c.Name + In(namespace)
+	return "kubectl describe " + strings.ToLower(c.Kind) + " " + quoted(c.Name) + In(namespace)
+}
+
+// simple is a word that every shell takes as it is.
+var simple = regexp.MustCompile(`^[A-Za-z0-9._:@/-]+$`)
+
+// quoted is a name as an argument of a command: names of some types may have any character.
+func quoted(name string) string {
+	if simple.MatchString(name) {
+		return name
+	}
+	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 }

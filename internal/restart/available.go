@@ -141,7 +141,7 @@ func (x *execution) isReady(pod *metav1.PartialObjectMetadata) bool {
 	return ready
 }
 
-// owns tells whether a pod is one of the workload's. Between a Deployment and its pods are ReplicaSets, which are not read.
+// owns reports whether a pod is one of the workload's. Between a Deployment and its pods are ReplicaSets, which are not read.
 func owns(w workload.Workload, pod *metav1.PartialObjectMetadata) bool {
 	owner := metav1.GetControllerOf(pod)
 	if owner == nil || w.Kind != workload.Deployment {

@@ -70,7 +70,7 @@ func going(p corev1.Pod) corev1.Pod {
 	return p
 }
 
-// With a limit no pod is removed that is available while so many others are not: whoever owns them, however they are removed.
+// With a limit no pod is removed that is available while so many others are not: no matter who owns them, however they are removed.
 func TestRemoveKeepsPodsAvailable(t *testing.T) {
 	set := func(name string, want int32, minReady int32) workload.Workload {
 		o := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}
@@ -169,7 +169,7 @@ func TestRemoveKeepsPodsAvailable(t *testing.T) {
 			pods: []corev1.Pod{aPod("b", "Cluster", "x", long)},
 		},
 		{
-			reason: "pods without an owner do not come back", limit: 1, pending: "b", removed: "b", waits: ReasonEvicting,
+			reason: "pods without an owner are not replaced", limit: 1, pending: "b", removed: "b", waits: ReasonEvicting,
 			pods: []corev1.Pod{aPod("a", "", "", no), aPod("b", "", "", long)},
 		},
 		{

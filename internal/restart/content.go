@@ -16,7 +16,7 @@ import (
 	"github.com/acme/platform-operator/internal/names"
 )
 
-// maxKeys is how many keys of a source are told apart in the status.
+// maxKeys is how many keys of a source are distinguished in the status.
 const maxKeys = 32
 
 // observed is an observation as the status records it. Of keys that are all that counts, one that does not

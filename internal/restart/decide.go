@@ -155,12 +155,12 @@ func without(all, others []common.ObservedSource) []common.ObservedSource {
 	return slices.DeleteFunc(slices.Clone(all), func(o common.ObservedSource) bool { return find(others, o.Source) != nil })
 }
 
-// same tells whether two lists hold the same content.
+// same reports whether two lists hold the same content.
 func same(a, b []common.ObservedSource) bool {
 	return slices.EqualFunc(a, b, func(a, b common.ObservedSource) bool { return a.Source == b.Source && a.Hash == b.Hash })
 }
 
-// replaces tells whether a pending restart that has not started gives way to what is observed.
+// replaces reports whether a pending restart that has not started is superseded by what is observed.
 func (r revision) replaces(p *common.PendingRestart) bool {
 	return p != nil && !p.Started && !same(r.target, r.changed)
 }
@@ -175,7 +175,7 @@ type facts struct {
 }
 
 // plan brings the pending restart up to date with what is observed. Newer content is the next number; a change
-// that was undone is no restart, if it is a fact that no pod runs with it. The result tells whether a pending
+// that was undone is no restart, if it is a fact that no pod runs with it. The result reports whether a pending
 // restart was dropped.
 func plan(key Key, s *common.RestartStatus, r revision, f facts, now time.Time) (undone bool) {
 	if f.rolled && r.replaces(s.Pending) {
@@ -273,7 +273,7 @@ func (t *turns) admit(others []int, states []state, maxConcurrent int) {
 	t.waiting += len(others) - room
 }
 
-// inProgress tells whether a workload rolls for a restart, as far as is known: a cache that is late does not show
+// inProgress reports whether a workload rolls for a restart, as far as is known: a cache that is late does not show
 // it yet.
 func inProgress(s *common.RestartStatus, w state) (late, rolls bool) {
 	e := entry(s, w.id.UID)
@@ -281,7 +281,7 @@ func inProgress(s *common.RestartStatus, w state) (late, rolls bool) {
 	return late, late || w.rolling && (e != nil || numberOf(w.mark) > 0)
 }
 
-// unfinished tells whether a workload still rolls for the last restart.
+// unfinished reports whether a workload still rolls for the last restart.
 func unfinished(s *common.RestartStatus, states []state) bool {
 	return slices.ContainsFunc(states, func(w state) bool {
 		late, rolls := inProgress(s, w)
@@ -289,7 +289,7 @@ func unfinished(s *common.RestartStatus, states []state) bool {
 	})
 }
 
-// reached tells whether a workload needs nothing more from the pending restart: it carries its mark, or did, or
+// reached reports whether a workload needs nothing more from the pending restart: it carries its mark, or did, or
 // its template has changed since the content that the restart is for was seen and has reached all of its pods, so
 // that they started later.
 func reached(s *common.RestartStatus, w state) bool {
@@ -311,7 +311,7 @@ func template(p *common.PendingRestart, uid types.UID) *common.WorkloadTemplate 
 	return nil
 }
 
-// anyRolled tells whether pods of any workload may have started since the restart became pending: those of one that
+// anyRolled reports whether pods of any workload may have started since the restart became pending: those of one that
 // was changed, if only scaled, was not there then, or was rolling.
 func anyRolled(p *common.PendingRestart, states []state) bool {
 	return slices.ContainsFunc(states, func(w state) bool {

@@ -253,7 +253,7 @@ func TestTurn(t *testing.T) {
 			reason: "one from which the mark was taken is not marked again", recorded: entries{id("a", 2, 5)},
 			states: []state{is("a", "theirs", false), is("b", "", false)}, now: []int{1},
 		},
-		{reason: "one made anew is another one", recorded: entries{id("old", 2, 5)}, states: []state{is("a", "", false)}, now: []int{0}},
+		{reason: "one created again is another one", recorded: entries{id("old", 2, 5)}, states: []state{is("a", "", false)}, now: []int{0}},
 		{
 			reason: "one that has rolled since the content changed", states: []state{
 				{id: id("rolled", 0, 5), template: "new", byItself: true},
@@ -294,7 +294,7 @@ func TestTemplateOfAWorkloadThatRolls(t *testing.T) {
 		s := &common.RestartStatus{Pending: &common.PendingRestart{Number: 1, Mark: "m"}}
 		recordTemplates(s, is("upgrade", 2, behind))
 		if restarted := len(turn(s, is("rolled back", 3, false), 0).now) == 1; restarted != behind {
-			t.Errorf("when the content changed, its rollout was going on: %v; restarted: %v", behind, restarted)
+			t.Errorf("when the content changed, its rollout was in progress: %v; restarted: %v", behind, restarted)
 		}
 	}
 }

@@ -57,7 +57,7 @@ func (n neverOpens) Error() string {
 		n.index, n.schedule)
 }
 
-// due tells whether a pending restart may happen now: then the reason is empty. Otherwise it may at the
+// due reports whether a pending restart may happen now: then the reason is empty. Otherwise it may at the
 // given time, unless something changes.
 func (t timing) due(s *common.RestartStatus, now time.Time) (reason string, at time.Time) {
 	if !s.Pending.Started {

@@ -56,7 +56,7 @@ func TestDue(t *testing.T) {
 			reason: "the debounce is over", pending: pendingSince(-2*time.Second, -2*time.Second),
 		},
 		{
-			reason: "another change begins the debounce anew", pending: pendingSince(-9*time.Second, -time.Second), want: ReasonDebounce, at: time.Second,
+			reason: "another change begins the debounce again", pending: pendingSince(-9*time.Second, -time.Second), want: ReasonDebounce, at: time.Second,
 		},
 		{
 			reason: "but not for ever", pending: pendingSince(-20*time.Second, -time.Second),

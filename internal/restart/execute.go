@@ -61,7 +61,7 @@ const (
 	// lookBack is when workloads are looked at once more that have been restarted: late enough to be in no other
 	// restart's way when hundreds come at once.
 	lookBack = 20 * time.Second
-	// recheck is how often it is looked whether a mark that was taken off has been put back.
+	// recheck is how often it is looked whether a mark that was taken off has been restored.
 	recheck = time.Minute
 	// revertedFor is for how long after a restart a mark that is missing counts as taken off by somebody who works
 	// against restarts. Later it is an upgrade or a rollback like any other.
@@ -85,7 +85,7 @@ type execution struct {
 	errs          []error
 }
 
-// execute starts the pending restart, or goes on with it. The start is written before the first pod is removed, and before
+// execute starts the pending restart, or continues it. The start is written before the first pod is removed, and before
 // the first workload is patched unless the workloads' generations are recorded, which tell the same.
 func (r *Restarter) execute(ctx context.Context, req Request, now time.Time) (engine.Outcome, error) {
 	x := &execution{Restarter: r, req: req, status: req.Status}
@@ -149,7 +149,7 @@ func (x *execution) survey(ctx context.Context) error {
 	return nil
 }
 
-// hasTargets tells whether there is anything to restart.
+// hasTargets reports whether there is anything to restart.
 func (x *execution) hasTargets() bool {
 	return x.req.rolls() && len(x.workloads) > 0 || len(x.doomed()) > 0
 }

@@ -54,7 +54,7 @@ func (m model) search(t *testing.T) (wrong string, way []string, worlds int) {
 	return "", nil, len(all)
 }
 
-// others are the worlds after somebody else has rolled, undone, or made anew a workload.
+// others are the worlds after somebody else has rolled, undone, or created again a workload.
 func (m model) others(w world, n int) []world {
 	l := w.Loads[n]
 	upgraded := w.clone()
@@ -126,7 +126,7 @@ func text(t *testing.T, w world) []byte {
 func TestModel(t *testing.T) {
 	for name, m := range map[string]model{
 		"one watcher and two workloads":    {watchers: 1, workloads: 2, changes: 2, outages: 1, crashes: 1},
-		"content that comes back twice":    {watchers: 1, workloads: 1, changes: 3, outages: 1, crashes: 1},
+		"content that returns twice":       {watchers: 1, workloads: 1, changes: 3, outages: 1, crashes: 1},
 		"workloads that others roll":       {watchers: 1, workloads: 1, changes: 2, crashes: 1, rolls: 2},
 		"one workload at a time":           {watchers: 1, workloads: 2, changes: 2, crashes: 1, maxConcurrent: 1},
 		"two watchers of one workload":     {watchers: 2, workloads: 1, changes: 2, crashes: 1, rolls: 1},

@@ -50,7 +50,7 @@ func (e evictions) Create(_ context.Context, _, eviction client.Object, _ ...cli
 	return nil
 }
 
-// TestAMarkIsForTheVeryWorkload: one that was made anew under the same name is not restarted, and nothing but the
+// TestAMarkIsForTheVeryWorkload: one that was created again under the same name is not restarted, and nothing but the
 // annotations is claimed.
 func TestAMarkIsForTheVeryWorkload(t *testing.T) {
 	w := workload.Workload{Kind: workload.Deployment, Meta: &metav1.ObjectMeta{Namespace: "ns", Name: "d", UID: "uid-1"}}

@@ -97,7 +97,7 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// A baseline that was taken over has no keys, and is compared with what was read once and need not be read again.
+// An adopted baseline has no keys, and is compared with what was read once and need not be read again.
 func TestTakenOver(t *testing.T) {
 	for _, same := range []bool{true, false} {
 		is := inB[0]

@@ -76,10 +76,10 @@ func (m memory) attend(req Request) {
 	}
 }
 
-// confirms tells whether the baseline was seen after the end of the last restart.
+// confirms reports whether the baseline was seen after the end of the last restart.
 func (m memory) confirms(req Request) bool { return isLast(m.confirmed, req) }
 
-// hangs tells whether the rollouts of the last restart had not ended when they were last looked at.
+// hangs reports whether the rollouts of the last restart had not ended when they were last looked at.
 func (m memory) hangs(req Request) bool { return isLast(m.hanging, req) }
 
 func isLast(numbers *Cache[types.UID, int64], req Request) bool {

@@ -41,7 +41,7 @@ type age struct {
 	list  func(ctx context.Context) ([]*common.PendingRestart, error)
 }
 
-// observePending registers the age of the oldest pending restart of a kind. A manager that starts anew in
+// observePending registers the age of the oldest pending restart of a kind. A manager that starts again in
 // the same process replaces it.
 func observePending(kind string, c clock.PassiveClock, list func(ctx context.Context) ([]*common.PendingRestart, error)) error {
 	a := &age{prometheus.NewDesc("platform_operator_restart_pending_age_seconds",

@@ -51,7 +51,7 @@ func (p *Peers) marks(ctx context.Context, reader client.Reader, req Request, w 
 	return out, nil
 }
 
-// waitsBeside tells whether a pending restart is that of another object, and will patch workloads.
+// waitsBeside reports whether a pending restart is that of another object, and will patch workloads.
 func (q Request) waitsBeside(req Request) bool {
 	return q.Object.GetUID() != req.Object.GetUID() && q.Status.Pending.Number > 0 && !q.Policy.DryRun && q.rolls() &&
 		q.Object.GetAnnotations()[names.AnnotationPaused] != "true"

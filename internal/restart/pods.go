@@ -33,8 +33,8 @@ func (q Request) podSelector(all []workload.Workload) (labels.Selector, error) {
 	return metav1.LabelSelectorAsSelector(all[0].Selector)
 }
 
-// restartable tells whether a pod is to be evicted or deleted. alone says that it is left alone because
-// no controller would make it anew. A workload in onDelete makes its pods anew only when they are gone.
+// restartable reports whether a pod is to be evicted or deleted. alone says that it is left alone because
+// no controller would make it again. A workload in onDelete makes its pods again only when they are gone.
 func restartable(strategy common.RestartStrategy, pod *metav1.PartialObjectMetadata, onDelete []types.UID) (yes, alone bool) {
 	owner := metav1.GetControllerOf(pod)
 	switch {
@@ -50,7 +50,7 @@ func restartable(strategy common.RestartStrategy, pod *metav1.PartialObjectMetad
 	return slices.Contains(onDelete, owner.UID) || !rolledByTemplate(owner, pod), false
 }
 
-// rolledByTemplate tells whether a pod is restarted by the pod template of a workload.
+// rolledByTemplate reports whether a pod is restarted by the pod template of a workload.
 func rolledByTemplate(owner *metav1.OwnerReference, pod *metav1.PartialObjectMetadata) bool {
 	switch owner.Kind {
 	case workload.StatefulSet, workload.DaemonSet:
@@ -83,7 +83,7 @@ func (m *removal) goes(pod *metav1.PartialObjectMetadata) {
 	}
 }
 
-// holds tells whether the limit holds a pod. One that is not ready is away already: it waits for no other to become
+// holds reports whether the limit holds a pod. One that is not ready is away already: it waits for no other to become
 // available, which may need the very content that it is restarted for.
 func (m *removal) holds(ready bool) bool {
 	switch {
@@ -172,7 +172,7 @@ func (x *execution) removable(out *removal) []*metav1.PartialObjectMetadata {
 }
 
 // patienceForPod bounds the removal of one pod. While a PodDisruptionBudget has not been looked at yet, the
-// API server asks the client to come back later, and the client would wait by itself.
+// API server asks the client to retry later, and the client would wait by itself.
 const patienceForPod = 5 * time.Second
 
 func (r *Restarter) removeOne(ctx context.Context, strategy common.RestartStrategy, pod *metav1.PartialObjectMetadata) error {

@@ -73,7 +73,7 @@ func TestReadingsThatOverlap(t *testing.T) {
 	}
 }
 
-// A template that proves nothing gives way to one that does, and what is templated later holds for those after it.
+// A template that proves nothing is superseded by one that does, and what is templated later holds for those after it.
 func TestShare(t *testing.T) {
 	is := (&reading{}).found("A", 1, 2)
 	first := []common.WorkloadTemplate{{UID: "rolling"}, {UID: "d", Template: "1"}}

@@ -23,7 +23,7 @@ const (
 	clockWasWrong = time.Hour
 )
 
-// Forget drops what is recorded of sources that do not count any more. A restart that has started goes on to
+// Forget drops what is recorded of sources that do not count any more. A restart that has started continues to
 // its end.
 func Forget(s *common.RestartStatus, counts func(source string) bool) {
 	gone := func(o common.ObservedSource) bool { return !counts(o.Source) }

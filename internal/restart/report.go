@@ -110,7 +110,7 @@ func (q Request) held(all []workload.Workload, after time.Duration) engine.Outco
 		join(held)+". Resume the rollout, take the partition away, or see why new pods do not become available").Warning()
 }
 
-// lacksTarget tells whether the one workload to restart does not exist.
+// lacksTarget reports whether the one workload to restart does not exist.
 func (q Request) lacksTarget(all []workload.Workload) bool { return q.Target != nil && len(all) == 0 }
 
 // missing is the outcome when the one workload to restart does not exist.

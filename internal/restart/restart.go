@@ -239,7 +239,7 @@ func (r *Restarter) facts(ctx context.Context, req Request, seen revision) (fact
 	return f, err
 }
 
-// due tells whether the pending restart may happen now: then the reason is empty.
+// due reports whether the pending restart may happen now: then the reason is empty.
 func (q Request) due(now time.Time) (reason string, at time.Time, err error) {
 	t, err := readTiming(q.Policy, string(q.Object.GetUID()))
 	if err != nil {
@@ -256,7 +256,7 @@ func (r *Restarter) expectKey(req Request, key Key) {
 		Rebase(s)
 		req.Told(func() {
 			r.event(req.Object, corev1.EventTypeWarning, eventKeyChanged,
-				"the key of the hashes was lost and made anew; the present content is the new baseline, and nothing is restarted for it")
+				"the key of the hashes was lost and created again; the present content is the new baseline, and nothing is restarted for it")
 		})
 	}
 	s.KeyID = key.ID()

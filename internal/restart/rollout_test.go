@@ -84,7 +84,7 @@ func TestTheEndOfARestartYields(t *testing.T) {
 	}
 }
 
-// A number is counted again when somebody has reset the status; the mark says whether it is the same restart.
+// A number is counted again when somebody has reset the status; the mark reports whether it is the same restart.
 func TestWhatWasReachedIsOfOneRestart(t *testing.T) {
 	for _, tc := range []struct {
 		reason string
@@ -132,7 +132,7 @@ func (c oneDeployment) List(_ context.Context, list client.ObjectList, _ ...clie
 	return nil
 }
 
-// A rollout that hangs and is rolled back is told whenever that is; a mark that is taken off later is a rollback like any other.
+// A rollout that hangs and is rolled back is reported whenever that is; a mark that is taken off later is a rollback like any other.
 func TestRolledBackBeforeItsEnd(t *testing.T) {
 	for _, ends := range []bool{true, false} {
 		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "d", UID: "d", Generation: 2}}

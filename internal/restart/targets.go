@@ -98,7 +98,7 @@ func idOf(w workload.Workload) common.RestartedWorkload {
 	return common.RestartedWorkload{Kind: w.Kind, Name: w.Meta.Name, UID: w.Meta.UID, Generation: w.Meta.Generation}
 }
 
-// selects tells whether a workload is to be restarted.
+// selects reports whether a workload is to be restarted.
 func (q Request) selects(w workload.Workload) bool {
 	if q.Target != nil {
 		return q.Target.Kind == w.Kind && q.Target.Name == w.Meta.Name
@@ -132,7 +132,7 @@ func keysOf(w workload.Workload) []string {
 	return all
 }
 
-// rolls tells whether workloads are restarted by their templates.
+// rolls reports whether workloads are restarted by their templates.
 func (q Request) rolls() bool {
 	return q.Policy.Strategy == common.RestartRollout || q.Policy.Strategy == ""
 }
@@ -174,7 +174,7 @@ func (r *Restarter) mark(ctx context.Context, w workload.Workload, marks map[str
 	return o.Generation, err
 }
 
-// gone tells whether an object that could not be changed is not there any more. Conflicts have many reasons: only
+// gone reports whether an object that could not be changed is not there any more. Conflicts have many reasons: only
 // an object that is missing, or has another UID, is gone.
 func (r *Restarter) gone(ctx context.Context, o *metav1.PartialObjectMetadata, err error) bool {
 	switch {
@@ -191,7 +191,7 @@ func (r *Restarter) gone(ctx context.Context, o *metav1.PartialObjectMetadata, e
 	return len(list.Items) == 0 || list.Items[0].UID != o.UID
 }
 
-// concerns tells whether a change of a workload is of interest for an object that has restarted it: it lost the
+// concerns reports whether a change of a workload is of interest for an object that has restarted it: it lost the
 // mark, others wait until it is ready, or it is not held back any more.
 func concerns(key string, status *common.RestartStatus, heldBack bool, changed client.Object) bool {
 	w, ok := workload.Of(changed)

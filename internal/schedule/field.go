@@ -44,6 +44,7 @@ type set struct {
 	bits uint64 // bit n: the value n is in it
 	star bool   // it has a * that stands for every value
 	text string // the text, with H replaced by what it stands for
+	hash bool   // it has an H
 }
 
 // parse parses a field, in upper case.
@@ -60,7 +61,7 @@ func (f field) parse(text, seed string) (set, error) {
 		}
 		result.star = result.star || strings.HasPrefix(element, "*") && r.step == 1
 		if strings.HasPrefix(element, "H") {
-			elements[i] = r.String()
+			elements[i], result.hash = r.String(), true
 		}
 	}
 	if sunday := uint64(1) << 7; f.max == 7 && result.bits&sunday != 0 {

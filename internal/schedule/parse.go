@@ -44,11 +44,13 @@ func Parse(expression, timeZone, seed string) (Schedule, error) {
 		return Schedule{}, fmt.Errorf("parsing schedule %.80q: %w", expression, err)
 	}
 	var sets [len(fields)]set
+	seeded := false
 	for i, f := range fields {
 		if sets[i], err = f.parse(texts[i], seed); err != nil {
 			return Schedule{}, fmt.Errorf("parsing schedule %.80q: %w", expression, err)
 		}
 		texts[i] = sets[i].text
+		seeded = seeded || sets[i].hash
 	}
 	p := pattern{
 		minutes:   sets[0].bits,
@@ -58,7 +60,7 @@ func Parse(expression, timeZone, seed string) (Schedule, error) {
 		weekdays:  sets[4].bits,
 		eitherDay: !sets[2].star && !sets[4].star,
 	}
-	return Schedule{text: strings.Join(texts, " "), location: location, pattern: p, fires: p.fires()}, nil
+	return Schedule{text: strings.Join(texts, " "), location: location, pattern: p, fires: p.fires(), seeded: seeded}, nil
 }
 
 // split returns the five fields of an expression, in upper case, or those of its macro.

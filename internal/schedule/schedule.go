@@ -17,6 +17,7 @@ type Schedule struct {
 	location *time.Location
 	pattern  pattern
 	fires    bool
+	seeded   bool
 }
 
 // String returns the expression with its macro written out and each H replaced by its values, in upper case.
@@ -25,6 +26,9 @@ func (s Schedule) String() string { return s.text }
 
 // NeverFires reports whether there is no slot at all, as for "0 0 30 2 *". "0 0 29 2 *" fires.
 func (s Schedule) NeverFires() bool { return !s.fires }
+
+// Seeded reports whether the slots depend on the seed: the expression has an H.
+func (s Schedule) Seeded() bool { return s.seeded }
 
 // Next returns the first slot after an instant; false when there is none.
 func (s Schedule) Next(after time.Time) (time.Time, bool) {

@@ -24,6 +24,7 @@ var offers = []offer{
 	{group: "autoreboot.acme.com", resource: "rebootpolicies"},
 	{group: "batch.acme.com", resource: "crontabs", scale: true},
 	{group: "coordination.acme.com", resource: "leaderelections"},
+	{group: "databases.acme.com", resource: "databases"},
 	{group: "workloads.apps.acme.com", resource: "webapps", scale: true},
 }
 

@@ -136,7 +136,7 @@ func (c *ControlPlane) start(o Options, bin string) error {
 	return nil
 }
 
-// User gives the access of any user: the API server knows whoever holds a client certificate. What the
+// User gives the access of any user: the API server knows every holder of a client certificate. What the
 // user may do is up to RBAC; the group system:masters may do everything.
 func (c *ControlPlane) User(name string, groups ...string) (*rest.Config, error) {
 	user, err := c.env.AddUser(envtest.User{Name: name, Groups: groups}, &rest.Config{QPS: -1})

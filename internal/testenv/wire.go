@@ -31,7 +31,7 @@ type Write struct {
 // String is the method and the path.
 func (w Write) String() string { return w.Method + " " + w.Path }
 
-// For tells whether the write is for an object of that name, for something in a namespace of that name, or for something in
+// For reports whether the write is for an object of that name, for something in a namespace of that name, or for something in
 // the operator's namespace that is called after it.
 func (w Write) For(name string) bool { return For(w.Path, name) }
 

@@ -132,7 +132,7 @@ func TestAnOperatorThatIsWellHasNoAlert(t *testing.T) {
 	}
 }
 
-// TestEachAlert makes a fault for each alert, at minute 30, and mends it: that alert fires in the minutes that the case has, and
+// TestEachAlert makes a fault for each alert, at minute 30, and repairs it: that alert fires in the minutes that the case has, and
 // no other does. A fault that is not enough lets nothing fire.
 func TestEachAlert(t *testing.T) {
 	tested := map[string]bool{}

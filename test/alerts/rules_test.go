@@ -60,7 +60,7 @@ func newPrometheus(t *testing.T, series string) prometheus {
 	t.Helper()
 	load := "load 1m\n"
 	for line := range strings.Lines(series) {
-		if line = strings.TrimSpace(line); line != "" {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
 			load += "  " + line + "\n"
 		}
 	}

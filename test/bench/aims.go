@@ -40,7 +40,7 @@ func punctuality(late, raw float64) aim {
 // limit is the most with which the bench ends well.
 func (a aim) limit() float64 { return max(a.Most, a.Ceiling) }
 
-// exceeded tells whether an enforced figure is too high. One that is no number is.
+// exceeded reports whether an enforced figure is too high. One that is no number is.
 func (a aim) exceeded() bool { return a.Enforced && !(a.Got <= a.limit()) }
 
 // compare judges what was found by the aims.

@@ -198,7 +198,7 @@ func (r *watcherResult) judge() {
 			Got: operator.BurstLoad.CPUSeconds / raw.BurstLoad.CPUSeconds,
 		},
 		aim{
-			Name: "requests per restart, without events", Most: 4, Ceiling: 5.25, Enforced: true,
+			Name: "requests per restart, without events", Most: 4, Ceiling: 6, Enforced: true,
 			Got: r.PerRestart.Total - r.PerRestart.Events,
 		},
 		aim{

@@ -88,7 +88,7 @@ func (h *handOvers) note(in map[string]time.Duration, app string, leader types.U
 	}
 }
 
-// settled tells whether so many applications have a leader to which their Service leads.
+// settled reports whether so many applications have a leader to which their Service leads.
 func (h *handOvers) settled(n int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -94,7 +94,7 @@ func (r *restarts) see(d *appsv1.Deployment) {
 	}
 }
 
-// rolled tells whether all pods of a Deployment are new and available.
+// rolled reports whether all pods of a Deployment are new and available.
 func rolled(d *appsv1.Deployment) bool {
 	want, s := *d.Spec.Replicas, d.Status
 	return s.ObservedGeneration >= d.Generation && s.UpdatedReplicas == want && s.Replicas == want && s.AvailableReplicas == want

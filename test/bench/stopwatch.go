@@ -74,7 +74,7 @@ func (b *bench) create(ctx context.Context, list []string) (*stopwatch, error) {
 }
 
 // watch watches the objects of a run. The API server ends the watch of a client that is slow to read, as
-// may happen on a busy machine; this one goes on where it was.
+// may happen on a busy machine; this one continues where it was.
 func (b *bench) watch(ctx context.Context, run string) (watch.Interface, error) {
 	gvk, err := apiutil.GVKForObject(b.object(sampleName), b.admin.Scheme())
 	if err != nil {

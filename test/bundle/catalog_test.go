@@ -167,7 +167,7 @@ func TestProblems(t *testing.T) {
 		"skips itself":               {entry("0.3.0", "0.2.0", ">=0.1.0"), 2},
 		"leaves one out":             {entry("0.3.0", "0.2.0", ">=0.2.0 <0.3.0"), 1},
 		"no range":                   {entry("0.3.0", "0.2.0", "x"), 1},
-		"starts anew":                {entry("0.3.0", "", ""), 2},
+		"starts again":               {entry("0.3.0", "", ""), 2},
 		"without a bundle":           {entry("0.4.0", "0.2.0", ">=0.1.0 <0.4.0"), 1},
 		"listed twice":               {entry("0.2.0", "0.1.0", ">=0.1.0 <0.2.0"), 2},
 	} {

@@ -106,9 +106,9 @@ func TestRoleBindingFollowsTheNamespace(t *testing.T) {
 	}
 }
 
-// everywhere is what may be done with Secrets in every namespace: ConfigWatchers and RebootPolicies read those that
-// they name.
-var everywhere = []string{"get", "list", "watch"}
+// everywhere is what may be done with Secrets in every namespace: ConfigWatchers and RebootPolicies read those that they name, and
+// Databases have two each, to which the policy database-bounds restricts what is written.
+var everywhere = []string{"create", "delete", "get", "list", "patch", "watch"}
 
 // ledgers is what may be done with Leases in every namespace: each LeaderElection has one beside it, in which it records who leads. The
 // operator's own is in its namespace.
@@ -146,7 +146,7 @@ func TestTooWide(t *testing.T) {
 		t.Errorf("nothing is wrong, got %q", wrong)
 	}
 	for _, r := range []rbacv1.PolicyRule{
-		rule("", "secrets", "create"), rule("", "secrets", "update"), rule("", "secrets", "delete"), rule("", "secrets", "*"),
+		rule("", "secrets", "update"), rule("", "secrets", "deletecollection"), rule("", "secrets", "*"),
 		rule("coordination.k8s.io", "leases", "patch"), rule("coordination.k8s.io", "leases", "deletecollection"), rule("", "*", "get"), rule("", "pods", "*"),
 	} {
 		if wrong := tooWide([]rbacv1.PolicyRule{r}); len(wrong) != 1 {

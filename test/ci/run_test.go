@@ -17,10 +17,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What the script asks make for, in this order but for the linter, which runs beside the end-to-end tests.
+// What the script asks make for, in this order but for what runs beside the end-to-end tests.
 var targets = []string{
-	"tools", "test", "test-race", "mutate", "verify", "image", "demo", "demo", "demo-down", "bench-check", "bundle-check",
-	"catalog-validate", "test-real-node", "e2e", "lint",
+	"tools", "test", "test-race", "verify", "image", "demo", "demo", "demo-down", "bench-check", "bundle-check",
+	"catalog-validate", "test-real-node", "e2e", "lint", "mutate",
 }
 
 // The script's result is that of its stages: it fails when any of them does, and only then.

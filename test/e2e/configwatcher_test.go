@@ -70,7 +70,7 @@ var _ = withOperator("ConfigWatcher", func() {
 		say("two new pods %s after the change of %s; %d requests meanwhile, none without an answer", took, w.Status.History[0].Source, answers)
 	}, NodeTimeout(2*soon))
 
-	It("restarts nothing when only metadata changes, or the same content comes back", func(ctx SpecContext) {
+	It("restarts nothing when only metadata changes, or the same content returns", func(ctx SpecContext) {
 		now := lab.podsOf(ctx, shop, webApp)
 		labelled := webServerConfig("green")
 		labelled.Labels = map[string]string{"team": "shop"}
@@ -85,7 +85,7 @@ var _ = withOperator("ConfigWatcher", func() {
 		w := lab.awaitWatcher(ctx, 1)
 		Expect(w.Status.Pending).To(BeNil())
 		Expect(lab.podsOf(ctx, shop, webApp)).To(Equal(now))
-		say("a label, and the ConfigMap deleted and made again: no restart")
+		say("a label, and the ConfigMap deleted and created again: no restart")
 		Expect(lab.client.Delete(ctx, namespaceOf(shop))).To(Succeed())
 	}, NodeTimeout(2*soon))
 })
@@ -101,7 +101,7 @@ func webServerConfig(color string) *corev1.ConfigMap {
 	}
 }
 
-// webServer is a Deployment of two pods that never has fewer than two, and its Service. A pod that is asked to end goes
+// webServer is a Deployment of two pods that never has fewer than two, and its Service. A pod that is asked to end continues
 // on answering for some seconds, until nobody sends it requests any more.
 func webServer() []client.Object {
 	of := metav1.ObjectMeta{Namespace: shop, Name: webApp}

@@ -47,7 +47,7 @@ var _ = withOperator("CronTab", func() {
 		}
 	}, NodeTimeout(slots+soon))
 
-	It("does at the next slot what the policy says, while the first run goes on", func(ctx SpecContext) {
+	It("does at the next slot what the policy says, while the first run is in progress", func(ctx SpecContext) {
 		for policy, want := range map[batchv1alpha1.ConcurrencyPolicy]func(Gomega, *batchv1alpha1.CronTab){
 			batchv1alpha1.ConcurrencyForbid: func(g Gomega, c *batchv1alpha1.CronTab) {
 				g.Expect(c.Status.Skipped).To(BeNumerically(">", 0))
@@ -102,7 +102,7 @@ var _ = withOperator("CronTab", func() {
 	}, NodeTimeout(2*soon))
 })
 
-// everyMinute is a CronTab whose runs go on until they are stopped.
+// everyMinute is a CronTab whose runs last until they are stopped.
 func everyMinute(policy batchv1alpha1.ConcurrencyPolicy) *batchv1alpha1.CronTab {
 	return &batchv1alpha1.CronTab{
 		ObjectMeta: metav1.ObjectMeta{Namespace: nightly, Name: nameOf(policy)},

@@ -54,12 +54,12 @@ func specsOfDeployment() {
 		say("an AcmeNamespace is ready, and the webhooks answer: %v", err)
 	}, NodeTimeout(installed))
 
-	It("takes up a new certificate without a restart", func(ctx SpecContext) { checkRotation(ctx) }, NodeTimeout(installed))
+	It("loads a new certificate without a restart", func(ctx SpecContext) { checkRotation(ctx) }, NodeTimeout(installed))
 
 	It("is removed when no object is left", func(ctx SpecContext) { checkUndeploy(ctx) }, NodeTimeout(installed))
 }
 
-// checkRotation expects that pods take up a certificate that is issued anew, and answer all the while.
+// checkRotation expects that pods load a certificate that is issued again, and answer all the while.
 func checkRotation(ctx context.Context) {
 	GinkgoHelper()
 	before, pods := lab.issued(ctx, Default), lab.podsIn(ctx, systemNamespace)

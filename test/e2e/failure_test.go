@@ -20,11 +20,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// specsOfFailure: a version is published that does not start. The one before goes on, and there is a way back.
+// specsOfFailure: a version is published that does not start. The one before continues, and there is a way back.
 func specsOfFailure() {
 	var broken release
 
-	It("says so, and the version before goes on", func(ctx SpecContext) {
+	It("says so, and the version before continues", func(ctx SpecContext) {
 		broken = lab.release(ctx, "0.4.0", breakManager)
 		spaces := lab.spaces(ctx)
 		lab.publish(ctx, lab.catalog(ctx, first, second, third, broken))
@@ -45,7 +45,7 @@ func specsOfFailure() {
 		say("withdrawn from the catalog, removed and installed again: %s works, and no namespace was lost", third.csv())
 	}, NodeTimeout(installed*3))
 
-	It("is followed by a version that works, when the administrator lets OLM go on", func(ctx SpecContext) {
+	It("is followed by a version that works, when the administrator lets OLM continue", func(ctx SpecContext) {
 		lab.publish(ctx, lab.catalog(ctx, first, second, third, broken))
 		lab.awaitFailure(ctx, broken)
 		lab.failForward(ctx, operatorsv1.UpgradeStrategyUnsafeFailForward)
@@ -69,7 +69,7 @@ func (w *world) awaitFailure(ctx context.Context, r release) {
 	say("OLM reports %s: %s, %s: %s, after %s", csv.Name, csv.Status.Phase, csv.Status.Reason, csv.Status.Message, since(start))
 }
 
-// failForward says in the OperatorGroup whether OLM may go on from a version that failed.
+// failForward says in the OperatorGroup whether OLM may continue from a version that failed.
 func (w *world) failForward(ctx context.Context, strategy operatorsv1.UpgradeStrategy) {
 	GinkgoHelper()
 	group := &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: "platform-operator"}}

@@ -107,5 +107,5 @@ func (w *world) awaitVersion(ctx context.Context, r release) {
 	say("%s is Succeeded and its pods run, after %s", r.csv(), since(start))
 }
 
-// isOurs tells whether an API group is one of the operator's.
+// isOurs reports whether an API group is one of the operator's.
 func isOurs(group string) bool { return strings.HasSuffix(group, ".acme.com") }

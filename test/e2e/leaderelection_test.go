@@ -63,7 +63,7 @@ var _ = withOperator("LeaderElection", func() {
 		w.handOver(ctx, "SIGKILL of the leader's process", func(old string) { signal(ctx, podOf(old), markFile, syscall.SIGKILL) })
 	}, NodeTimeout(soon))
 
-	It("follows when the leader's process is stopped, and does not return when it goes on", func(ctx SpecContext) {
+	It("follows when the leader's process is stopped, and does not return when it continues", func(ctx SpecContext) {
 		w.awaitCandidates(ctx)
 		var stopped string
 		w.handOver(ctx, "SIGSTOP of the leader's process", func(old string) {

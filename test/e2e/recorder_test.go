@@ -36,11 +36,17 @@ type recorder struct {
 	refused  stretches // since the last start
 }
 
-// start starts to write. It ends with the spec at the latest.
+// start starts to write to a WebApp.
 func (r *recorder) start(ctx context.Context, app site) {
 	GinkgoHelper()
 	service := &corev1.Service{}
 	Expect(app.Get(ctx, app.key(), service)).To(Succeed())
+	r.startAt(service)
+}
+
+// startAt starts to write to a Service. It ends with the spec at the latest.
+func (r *recorder) startAt(service *corev1.Service) {
+	GinkgoHelper()
 	r.url, r.refused = "http://"+service.Spec.ClusterIP+"/", stretches{}
 	working, stop := context.WithCancel(context.Background())
 	var writing sync.WaitGroup

@@ -65,9 +65,9 @@ func (w *world) release(ctx context.Context, version string, edits ...edit) rele
 func (w *world) pushOperator(ctx context.Context, dir, version string) {
 	GinkgoHelper()
 	program, layout := filepath.Join(dir, "manager"), filepath.Join(dir, "image")
-	run(ctx, []string{"CGO_ENABLED=0"}, "go", "build", "-trimpath", "-buildvcs=false",
+	run(ctx, []string{"CGO_ENABLED=0"}, "go", "build", "-buildvcs=false",
 		"-ldflags", "-s -w -X main.version=v"+version, "-o", program, "./cmd")
-	run(ctx, []string{"CGO_ENABLED=0"}, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w",
+	run(ctx, []string{"CGO_ENABLED=0"}, "go", "build", "-buildvcs=false", "-ldflags", "-s -w",
 		"-o", filepath.Join(dir, "database-agent"), "./cmd/database-agent")
 	run(ctx, []string{"GOWORK=off"}, "go", "run", "-C", "hack/image", ".", "--binary", program, "--version", "v"+version,
 		"--tag", registry+"/"+imageName+":v"+version, "--layout", layout, "--archive", filepath.Join(dir, "image.tar"))

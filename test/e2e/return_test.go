@@ -25,7 +25,7 @@ import (
 )
 
 // specsOfReturn: the operator is removed while it is in use, nothing of a tenant goes with it, and one that is installed
-// again goes on. Then a version is skipped.
+// again continues. Then a version is skipped.
 func specsOfReturn() {
 	It("leaves tenants' namespaces alone when it is removed", func(ctx SpecContext) {
 		pods, spaces := lab.tenantPods(ctx), lab.spaces(ctx)
@@ -43,7 +43,7 @@ func specsOfReturn() {
 		Expect(lab.client.Create(ctx, late)).To(Succeed())
 		leaving := &tenancyv1alpha1.AcmeNamespace{ObjectMeta: metav1.ObjectMeta{Name: "death-0"}}
 		Expect(lab.client.Delete(ctx, leaving)).To(Succeed())
-		Expect(lab.client.Get(ctx, client.ObjectKeyFromObject(leaving), leaving)).To(Succeed(), "its finalizer keeps it until billing was told")
+		Expect(lab.client.Get(ctx, client.ObjectKeyFromObject(leaving), leaving)).To(Succeed(), "its finalizer keeps it until billing got a report")
 		say("while there is no operator, one AcmeNamespace was created, and one deleted, which its finalizer keeps")
 
 		lab.publish(ctx, lab.catalog(ctx, first))

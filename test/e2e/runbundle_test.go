@@ -53,7 +53,7 @@ func specsOfRunBundle() {
 		start = time.Now()
 		sdk.run(ctx, "bundle-upgrade", sdk.address+"/"+bundleName+":v"+second.version)
 		lab.awaitPhase(ctx, second, operatorsv1alpha1.CSVPhaseSucceeded)
-		say("operator-sdk run bundle-upgrade went on to %s, after %s", second.csv(), since(start))
+		say("operator-sdk run bundle-upgrade continued to %s, after %s", second.csv(), since(start))
 		lab.checkWorks(ctx, "by-sdk-again")
 	}, NodeTimeout(installed*3))
 }

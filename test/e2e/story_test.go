@@ -29,7 +29,7 @@ var ofKinds []kindSpecs
 // releases are the versions that the story has made.
 var first, second, third release
 
-// The story is told in order: each part goes on where the one before ended.
+// The story runs in order: each part continues where the one before ended.
 var _ = Describe("The operator", Ordered, func() {
 	Context("is installed by a tenant", specsOfInstallation)
 	Context("serves users", func() {
@@ -38,7 +38,7 @@ var _ = Describe("The operator", Ordered, func() {
 		}
 	})
 	Context("is upgraded under a writer", specsOfUpgrade)
-	Context("is removed, and comes back", specsOfReturn)
+	Context("is removed, and is installed again", specsOfReturn)
 	Context("gets a version that never becomes ready", specsOfFailure)
 	Context("goes without a trace", specsOfRemoval)
 	Context("is deployed with kustomize and cert-manager", specsOfDeployment)

@@ -76,7 +76,7 @@ func checkPolicy(ctx context.Context, tenant client.Client) {
 		change(s.Spec)
 		// A policy and a role count a moment after they were made.
 		var err error
-		eventually(ctx, "a Subscription with another "+says+" is refused", soon, func(g Gomega) {
+		eventually(ctx, "a Subscription with another "+says+" is rejected", soon, func(g Gomega) {
 			err = tenant.Create(ctx, s.DeepCopy(), client.DryRunAll)
 			g.Expect(apierrors.IsInvalid(err)).To(BeTrue(), fmt.Sprint(err))
 		})

@@ -59,7 +59,7 @@ func specsOfUpgrade() {
 		load.report(ctx, "while 0.2.0 had to wait")
 		lab.awaitHeld(ctx, second)
 		Expect(lab.podsIn(ctx, systemNamespace)).To(Equal(operators), "a pod of the operator was restarted or replaced")
-		say("the pods of 0.1.0 went on working, with the CustomResourceDefinitions of 0.2.0")
+		say("the pods of 0.1.0 continued to work, with the CustomResourceDefinitions of 0.2.0")
 	}, NodeTimeout(installed*3))
 
 	It("is upgraded to the next version once it is through", func(ctx SpecContext) {

@@ -71,7 +71,7 @@ func specsOfDatabase() {
 		say("with PostgreSQL %s: %d numbers are read back", versions[0], len(records.accepted))
 	}, NodeTimeout(3*soon))
 
-	It("loses no write while the password changes, and starts its pods anew once", func(ctx SpecContext) {
+	It("loses no write while the password changes, and starts its pods again once", func(ctx SpecContext) {
 		before := app.pods(ctx, Default)
 		records.start(ctx, app)
 		records.awaitMore(ctx)
@@ -79,7 +79,7 @@ func specsOfDatabase() {
 		Expect(err).NotTo(HaveOccurred(), out)
 		Expect(app.Update(ctx, databaseSecret("second"))).To(Succeed())
 		start := time.Now()
-		eventually(ctx, "the pods are started anew", soon, func(g Gomega) { g.Expect(app.restarts(ctx, g)).To(BeEquivalentTo(1)) })
+		eventually(ctx, "the pods are started again", soon, func(g Gomega) { g.Expect(app.restarts(ctx, g)).To(BeEquivalentTo(1)) })
 		lab.awaitRollout(ctx, teamNamespace, ledgerName)
 		app.awaitServing(ctx, app.get(ctx, Default).Spec.WebAppImage)
 		for pod := range app.pods(ctx, Default) {
@@ -112,14 +112,14 @@ func specsOfDatabase() {
 	}, NodeTimeout(3*soon))
 }
 
-// restarts is how often the pods were started anew because of the Secret.
+// restarts is how often the pods were started again because of the Secret.
 func (s site) restarts(ctx context.Context, g Gomega) int64 {
 	w := &autorebootv1alpha1.ConfigWatcher{}
 	g.Expect(s.Get(ctx, client.ObjectKey{Namespace: teamNamespace, Name: s.name + "-webapp"}, w)).To(Succeed())
 	return w.Status.Restarts
 }
 
-// expectMigratedOnce expects one migration, and, beside that of the first pods, one ReplicaSet for each time that they were started anew.
+// expectMigratedOnce expects one migration, and, beside that of the first pods, one ReplicaSet for each time that they were started again.
 func (s site) expectMigratedOnce(ctx context.Context) {
 	GinkgoHelper()
 	jobs, sets := &batchv1.JobList{}, &appsv1.ReplicaSetList{}
@@ -189,7 +189,7 @@ func removeDatabase(ctx context.Context, app site) {
 func (w *world) pushLedger(ctx context.Context) string {
 	GinkgoHelper()
 	program := filepath.Join(w.dir, ledgerName)
-	run(ctx, []string{"CGO_ENABLED=0"}, "go", "build", "-trimpath", "-buildvcs=false", "-o", program, "./test/e2e/testdata/ledger")
+	run(ctx, []string{"CGO_ENABLED=0"}, "go", "build", "-buildvcs=false", "-o", program, "./test/e2e/testdata/ledger")
 	pushed, err := w.cluster.PushProgram(ctx, program, ledgerName+":v1")
 	Expect(err).NotTo(HaveOccurred())
 	return pushed.Tag
@@ -205,7 +205,7 @@ func (w *world) pushPostgres(ctx context.Context) (images, versions []string) {
 		versions = append(versions, strings.Fields(line)[2]) // postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)
 	}
 	for _, which := range []string{"before", "after"} {
-		pushed, err := w.cluster.PushFolder(ctx, localcluster.Folder{Dir: filepath.Join(dir, which), Command: []string{"/run"}}, "postgres:"+which)
+		pushed, err := w.cluster.PushFolder(ctx, localcluster.Folder{Dir: filepath.Join(dir, which), Command: []string{"/start"}}, "postgres:"+which)
 		Expect(err).NotTo(HaveOccurred())
 		images = append(images, pushed.Tag)
 	}

@@ -74,7 +74,7 @@ var _ = withOperator("WebApp", func() {
 		Expect(l.rate(atRest)).To(BeNumerically(">=", 0.95*atRest.rate(before)), "answers a second")
 	}, NodeTimeout(10*soon))
 
-	It("goes on serving when a migration fails", func(ctx SpecContext) {
+	It("continues to serve when a migration fails", func(ctx SpecContext) {
 		next := lab.pushAgain(ctx, "app:next")
 		app.change(ctx, func(s *workloadsv1alpha1.WebAppSpec) {
 			s.WebAppImage, s.Migration = next, &workloadsv1alpha1.Migration{Args: []string{"write", "/no/such/folder"}}

@@ -29,6 +29,7 @@ import (
 	autorebootv1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	batchv1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
 	coordinationv1alpha1 "github.com/acme/platform-operator/api/coordination/v1alpha1"
+	databasesv1alpha1 "github.com/acme/platform-operator/api/databases/v1alpha1"
 	schedulingv1alpha1 "github.com/acme/platform-operator/api/scheduling/v1alpha1"
 	tenancyv1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	workloadsv1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
@@ -105,15 +106,15 @@ func newScheme() *runtime.Scheme {
 	for _, add := range []func(*runtime.Scheme) error{
 		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, operatorsv1.AddToScheme, operatorsv1alpha1.AddToScheme,
 		operatorsv2.AddToScheme,
-		autorebootv1alpha1.AddToScheme, batchv1alpha1.AddToScheme, coordinationv1alpha1.AddToScheme, schedulingv1alpha1.AddToScheme,
-		tenancyv1alpha1.AddToScheme, workloadsv1alpha1.AddToScheme,
+		autorebootv1alpha1.AddToScheme, batchv1alpha1.AddToScheme, coordinationv1alpha1.AddToScheme, databasesv1alpha1.AddToScheme,
+		schedulingv1alpha1.AddToScheme, tenancyv1alpha1.AddToScheme, workloadsv1alpha1.AddToScheme,
 	} {
 		utilruntime.Must(add(s))
 	}
 	return s
 }
 
-// as gives the client of whoever a configuration authenticates.
+// as gives the client of the user that a configuration authenticates.
 func (w *world) as(config *rest.Config) client.Client {
 	GinkgoHelper()
 	config = rest.CopyConfig(config)
@@ -156,7 +157,7 @@ func (w *world) kubectl(ctx context.Context, kubeconfig string, words ...string)
 func (w *world) pushApp(ctx context.Context) {
 	GinkgoHelper()
 	program := filepath.Join(w.dir, "app")
-	run(ctx, []string{"CGO_ENABLED=0"}, "go", "build", "-trimpath", "-buildvcs=false", "-o", program, "./hack/cluster/testdata/app")
+	run(ctx, []string{"CGO_ENABLED=0"}, "go", "build", "-buildvcs=false", "-o", program, "./hack/cluster/testdata/app")
 	pushed, err := w.cluster.PushProgram(ctx, program, "app:v1")
 	Expect(err).NotTo(HaveOccurred())
 	w.app = pushed.Tag

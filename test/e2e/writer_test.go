@@ -51,14 +51,14 @@ type writer struct {
 	missed   stretches // in which the webhook did not answer, so that the schema alone was checked
 }
 
-// stretches are the times for which something went on.
+// stretches are the times for which something lasted.
 type stretches struct {
-	since   time.Time // zero while it does not go on
+	since   time.Time // zero while it does not last
 	lengths []time.Duration
 	errs    []error
 }
 
-// note takes down whether it goes on, as of a start.
+// note records whether it lasts, as of a start.
 func (s *stretches) note(start time.Time, goesOn bool, err error) {
 	switch {
 	case goesOn && s.since.IsZero():

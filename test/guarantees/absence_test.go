@@ -180,6 +180,7 @@ func (k *kind) withoutSchema(do func()) {
 		for i := range crd.Spec.Versions {
 			open := apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)}
 			crd.Spec.Versions[i].Schema.OpenAPIV3Schema.Properties["spec"] = open
+			crd.Spec.Versions[i].Schema.OpenAPIV3Schema.XValidations = nil // rules about fields that are open now
 			crd.Spec.Versions[i].SelectableFields = nil
 		}
 		g.Expect(cl.Update(ctx, crd)).To(Succeed())

@@ -202,7 +202,7 @@ func annotatedFields() []field {
 	return []field{{"metadata", "annotations", names.AnnotationPodSelector}, {"metadata", "annotations", names.AnnotationPaused}}
 }
 
-// isAsked tells whether an object is the child of one with the annotation.
+// isAsked reports whether an object is the child of one with the annotation.
 func isAsked(o *unstructured.Unstructured) bool {
 	owner := metav1.GetControllerOf(o)
 	return o.GetKind() == "ConfigWatcher" && owner != nil && owner.APIVersion == "v1"

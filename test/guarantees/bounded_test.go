@@ -25,9 +25,9 @@ import (
 )
 
 const (
-	swollen     = 20        // objects of each type, and so many tenants
+	swollen     = 10        // objects of each type, and so many tenants
 	swollenSize = 900 << 10 // bytes of each, where the API server takes that much
-	// maxResident is in MiB, for all of them, which are over 600. 26 were measured: 9 are the buffers of the watches, each as large
+	// maxResident is in MiB, for all of them, which are over 100. 26 were measured: 9 are the buffers of the watches, each as large
 	// as the largest event of its type, 8 what is looked at just then, and the rest what is kept.
 	maxResident = 40
 )

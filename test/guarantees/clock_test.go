@@ -11,7 +11,7 @@ import (
 // now is the operator's time in all specs. It is the real one until a spec steps it.
 var now = &stepped{}
 
-// stepped is a clock that goes on from where it was set, or stands there.
+// stepped is a clock that continues from where it was set, or stands there.
 type stepped struct {
 	mu     sync.Mutex
 	stands bool

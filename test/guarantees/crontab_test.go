@@ -27,7 +27,7 @@ import (
 )
 
 // cronTabs is the fixture of CronTab. Every object has a slot of its own, the only one, which comes when a spec steps the
-// operator's time, and one run that was asked for by hand. No controller of Jobs runs, so that runs go on until somebody
+// operator's time, and one run that was asked for by hand. No controller of Jobs runs, so that runs last until somebody
 // ends them.
 type cronTabs struct{ Ordinary }
 
@@ -80,7 +80,7 @@ func (cronTabs) Due(o engine.Object) time.Time { return cronTab(o).Spec.NotBefor
 // LeavesOut implements Fixture.
 func (cronTabs) LeavesOut() map[string]string {
 	return map[string]string{
-		"G5 children": "a run that was started is left as it is, and one that is deleted is not made again",
+		"G5 children": "a run that was started is left as it is, and one that is deleted is not created again",
 	}
 }
 
@@ -249,8 +249,8 @@ func (f cronTabs) Breakages() []Breakage {
 			Name:  "that a run has failed",
 			Break: func(unique string) { endRun(unique, "first", false) },
 			Mend: func(unique string) {
-				Annotate(cronTabNamed(unique), runNow, "mended")
-				endRun(unique, "mended", true)
+				Annotate(cronTabNamed(unique), runNow, "repaired")
+				endRun(unique, "repaired", true)
 			},
 			Reason: "RunFailed", Status: status.InProgressStatus,
 		},

@@ -116,7 +116,7 @@ func repaired(child *unstructured.Unstructured, do func(live *unstructured.Unstr
 }
 
 // repairedWhileHeld deletes a child that somebody's finalizer holds: what is held still counts, so that it is repaired all the
-// same, and made anew once it is let go.
+// same, and created again once it is let go.
 func repairedWhileHeld(child *unstructured.Unstructured, patch string) {
 	GinkgoHelper()
 	held := child.DeepCopy()

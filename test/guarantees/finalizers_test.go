@@ -253,7 +253,7 @@ func answerAll(code int) {
 	}
 }
 
-// killWebhooks runs the operator without the webhooks that the API server is told to call.
+// killWebhooks runs the operator without the webhooks that the API server has to call.
 func killWebhooks(op *Operator, _ engine.Object) {
 	GinkgoHelper()
 	op.Stop()

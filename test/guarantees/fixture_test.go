@@ -36,12 +36,12 @@ type Fixture interface {
 	Configuration() string
 	// Secretive lists configurations with which the operator reads Secrets.
 	Secretive(canary string) []Secretive
-	// External is the outside system that is told about objects; nil when there is none.
+	// External is the outside system that gets reports of objects; nil when there is none.
 	External() External
 
 	// Name gives the sample its unique name; the harness has set metadata.
 	Name(sample engine.Object, unique string)
-	// Settled tells whether a Ready object also shows what others than the operator write late.
+	// Settled reports whether a Ready object also shows what others than the operator write late.
 	Settled(engine.Object) bool
 	// Surround makes, in the Namespace of an object that is about to be created, what the object is about.
 	Surround(unique string)
@@ -178,7 +178,7 @@ type Secretive struct {
 	Configuration string
 	// Secrets are created in the operator's namespace.
 	Secrets []*corev1.Secret
-	// Used tells whether the operator has sent the secrets to where they belong.
+	// Used reports whether the operator has sent the secrets to where they belong.
 	Used func() bool
 }
 

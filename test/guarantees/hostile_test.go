@@ -38,7 +38,7 @@ func describeHostile(k *kind) {
 }
 
 // maxFuzzed is about how many objects are tried with strange strings.
-const maxFuzzed = 2500
+const maxFuzzed = 1000
 
 // marked is how many objects carry labels and annotations that the operator knows. Each carries about half of them, so that every
 // mark meets about half as many strings, and stands both with and without each of the others.

@@ -194,7 +194,7 @@ func kstatus(k *kind, o client.Object) status.Status {
 	return result.Status
 }
 
-// quiet waits until nothing of earlier specs is going on and the operator writes nothing.
+// quiet waits until nothing of earlier specs is in progress and the operator writes nothing.
 func quiet(op *Operator) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {

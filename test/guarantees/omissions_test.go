@@ -51,7 +51,7 @@ func omitNow(guarantee, what, why string) {
 	AddReportEntry(leftOut, strings.Join([]string{guarantee, what, why}, "\t"))
 }
 
-// found takes up what specs have left out.
+// found records what specs have left out.
 func found(report Report) {
 	for _, spec := range report.SpecReports {
 		for _, e := range spec.ReportEntries {
@@ -65,7 +65,7 @@ func found(report Report) {
 // used are the reasons of fixtures that were asked for, as "Kind guarantee".
 var used = sets.New[string]()
 
-// leavesOut tells whether the kind leaves out a guarantee, or the part of it that follows its name: "G4 deletion". It does
+// leavesOut reports whether the kind leaves out a guarantee, or the part of it that follows its name: "G4 deletion". It does
 // when its fixture gives a reason.
 func (k *kind) leavesOut(what string) bool {
 	if k.fixture == nil {
@@ -80,7 +80,7 @@ func (k *kind) leavesOut(what string) bool {
 	return ok
 }
 
-// hasOutside tells whether there is an outside system that the kind depends on. Without one, what a guarantee says of
+// hasOutside reports whether there is an outside system that the kind depends on. Without one, what a guarantee says of
 // such systems is void.
 func (k *kind) hasOutside(guarantee string) bool {
 	has := k.fixture.External() != nil
@@ -90,7 +90,7 @@ func (k *kind) hasOutside(guarantee string) bool {
 	return has
 }
 
-// hasWebhook tells whether the kind has a webhook. Without one, nothing of it is different with webhooks and without.
+// hasWebhook reports whether the kind has a webhook. Without one, nothing of it is different with webhooks and without.
 func (k *kind) hasWebhook(guarantee string) bool {
 	has := k.row.Webhook != nil
 	if !has {

@@ -80,7 +80,7 @@ func generated(ctx context.Context, all []*kind) {
 	}
 }
 
-// readable tells whether the API server would take an object with some strings in it, which can be decoded then.
+// readable reports whether the API server would take an object with some strings in it, which can be decoded then.
 func (k *kind) readable(ctx context.Context, namespace string, texts ...text) bool {
 	GinkgoHelper()
 	u := k.filled(k.object(unique("g15")), namespace, texts...)
@@ -118,7 +118,7 @@ func older(ctx context.Context, all []*kind) {
 		if withoutParsers[k.name] == "" {
 			Expect(bad).NotTo(BeZero(), "%s: see withoutParsers", k.name)
 		}
-		AddReportEntry(k.name+" goes on", fmt.Sprintf("after %s, without poison after %s", withPoison, before))
+		AddReportEntry(k.name+" continues", fmt.Sprintf("after %s, without poison after %s", withPoison, before))
 		k.several(1, "g15-next", k.briefly)
 		Eventually(func() float64 { return unreadable(k) }).Should(BeEquivalentTo(bad), k.name)
 	}

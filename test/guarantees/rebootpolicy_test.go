@@ -104,7 +104,7 @@ func (f *rebootPolicies) credentials(unique string) *corev1.Secret {
 // Childless implements Fixture.
 func (*rebootPolicies) Childless() bool { return true }
 
-// Reads implements Fixture: the credentials, and what says whether its namespace may reach the database.
+// Reads implements Fixture: the credentials, and what reports whether its namespace may reach the database.
 func (*rebootPolicies) Reads() float64 { return 3 }
 
 // Change implements Fixture.

@@ -91,7 +91,7 @@ func (r *running) attend(d *appsv1.Deployment) {
 // annotationTemplate is on the stand-in's pods: what they were made from.
 const annotationTemplate = "test.example.com/template"
 
-// runPod makes one pod, anew if it is not what the Deployment wants.
+// runPod makes one pod, again if it is not what the Deployment wants.
 func runPod(d *appsv1.Deployment, name string, wanted bool) error {
 	ctx, template := context.Background(), string(d.UID)+"/"+workloads.Fingerprint(&d.Spec.Template)
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: name}}
@@ -234,7 +234,7 @@ func (*schedulerProfiles) Breakages() []Breakage {
 			Break: func(unique string) { discardLater(Create(service(unique))) },
 			Mend: func(unique string) {
 				Remove(service(unique))
-				Annotate(schedulerProfileNamed(unique), "others.example.com/poke", "mended")
+				Annotate(schedulerProfileNamed(unique), "others.example.com/poke", "repaired")
 			},
 			Reason: engine.ReasonNameTaken, Status: status.FailedStatus,
 		},

@@ -20,6 +20,7 @@ import (
 	"go.uber.org/zap/zapcore"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
+	"github.com/acme/platform-operator/internal/external/dbagent"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
 	. "github.com/acme/platform-operator/internal/testenv/kindtest"
@@ -116,7 +117,7 @@ func configuration() string {
 
 func startWith(sections string, mutate ...func(*operator.Options)) *Operator {
 	GinkgoHelper()
-	options := []func(*operator.Options){Configured(sections), func(o *operator.Options) { o.Clock = now }}
+	options := []func(*operator.Options){Configured(sections), func(o *operator.Options) { o.Clock, o.Agents = now, dbagent.NewHTTP(dialServers) }}
 	return StartOperator(append(options, mutate...)...)
 }
 

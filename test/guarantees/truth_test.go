@@ -168,7 +168,7 @@ func serviceTaken(service func(unique string) *corev1.Service, surround func(uni
 		},
 		Mend: func(unique string) {
 			Remove(service(unique))
-			Annotate(owner(unique), "others.example.com/poke", "mended")
+			Annotate(owner(unique), "others.example.com/poke", "repaired")
 		},
 		Reason: engine.ReasonNameTaken, Status: status.FailedStatus,
 	}

@@ -95,7 +95,7 @@ func survey(ctx context.Context, uniques ...string) map[string]contents {
 	return all
 }
 
-// madeByKubernetes tells whether a controller of Kubernetes made an object for a workload or a Service: that is
+// madeByKubernetes reports whether a controller of Kubernetes made an object for a workload or a Service: that is
 // its business, and comes when it comes.
 func madeByKubernetes(o *unstructured.Unstructured) bool {
 	owner := metav1.GetControllerOf(o)
@@ -138,7 +138,7 @@ func (c contents) children() []*unstructured.Unstructured {
 	return own
 }
 
-// isChild tells whether an object carries the mark of an owner, or is what an annotated one has asked for.
+// isChild reports whether an object carries the mark of an owner, or is what an annotated one has asked for.
 func isChild(o *unstructured.Unstructured) bool {
 	return o.GetLabels()[names.LabelOwnerUID] != "" || isAsked(o)
 }
@@ -181,7 +181,7 @@ func (c contents) comparable(unique string) map[string]any {
 	}
 	replacer := strings.NewReplacer(replace...)
 	plainly := func(text string) string { return anonymous(replacer.Replace(text)) }
-	out := map[string]any{}
+	out, drawn := map[string]any{}, map[string]string{}
 	for _, key := range sortedKeys(c) {
 		text, err := json.Marshal(bare(c[key]))
 		Expect(err).NotTo(HaveOccurred())
@@ -190,6 +190,12 @@ func (c contents) comparable(unique string) map[string]any {
 		text = keyed.ReplaceAll(text, []byte(`HASH"`))
 		text = terms.ReplaceAll(text, []byte(`${1}0`))
 		text = seenAs.ReplaceAll(text, []byte(`"$1":"SEEN"`))
+		text = random.ReplaceAllFunc(text, func(found []byte) []byte { // the same one in two places stays the same one
+			if drawn[string(found)] == "" {
+				drawn[string(found)] = fmt.Sprintf("RANDOM%d", len(drawn))
+			}
+			return []byte(drawn[string(found)])
+		})
 		Expect(json.Unmarshal(text, &plain)).To(Succeed())
 		name := plainly(key)
 		for out[name] != nil { // of several configurations
@@ -207,6 +213,9 @@ var slots, digests = regexp.MustCompile(`-20\d{10}\b`), regexp.MustCompile(`-[0-
 func anonymous(text string) string {
 	return digests.ReplaceAllString(slots.ReplaceAllString(text, "-SLOT"), "-DIGEST")
 }
+
+// random are passwords that are generated, and what numbers them.
+var random = regexp.MustCompile(`\b[A-Z2-7]{26}\b`)
 
 // terms are the numbers of terms of leaders, which may have gaps, and how long there was none.
 var terms = regexp.MustCompile(`(leader |fenced |epoch |"epoch":"?|"took":")\d[^",}]*`)
@@ -285,7 +294,7 @@ func reconciles(k *kind) float64 {
 	return metric("controller_runtime_reconcile_total", "controller", k.controller)
 }
 
-// busy is how many runs of a kind's controller are going on.
+// busy is how many runs of a kind's controller are in progress.
 func busy(k *kind) float64 {
 	GinkgoHelper()
 	return metric("controller_runtime_active_workers", "controller", k.controller)

@@ -170,7 +170,7 @@ func inProject(t *testing.T, group, version, kind string) *projectResource {
 	return nil
 }
 
-// explains tells whether a page has a row of a table about a condition.
+// explains reports whether a page has a row of a table about a condition.
 func explains(page, condition string) bool {
 	return regexp.MustCompile(`(?m)^\|[^|]*\b` + condition + `\b[^|]*\|`).MatchString(page)
 }

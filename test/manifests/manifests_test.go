@@ -63,6 +63,7 @@ func TestBundleIsAccepted(t *testing.T) {
 		t.Fatalf("awaiting the CRDs: %v", err)
 	}
 
+	t.Run("alerts", func(t *testing.T) { applyAlerts(t, plane.Config, admin) })
 	t.Run("examples", func(t *testing.T) { createExamples(t, admin, csv) })
 	t.Run("permissions", func(t *testing.T) {
 		for _, want := range []authorizationv1.ResourceAttributes{
@@ -126,7 +127,7 @@ func applyObject(t *testing.T, admin client.Client, o *unstructured.Unstructured
 	t.Helper()
 	place(t, admin, o)
 	if err := admin.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(o), client.FieldOwner("olm")); err != nil {
-		t.Errorf("%s %s is refused: %v", o.GetKind(), o.GetName(), err)
+		t.Errorf("%s %s is rejected: %v", o.GetKind(), o.GetName(), err)
 	}
 }
 
@@ -152,7 +153,7 @@ func createExamples(t *testing.T, admin client.Client, csv *operatorsv1alpha1.Cl
 	for _, example := range examples {
 		place(t, admin, example)
 		if err := admin.Create(t.Context(), example); err != nil {
-			t.Errorf("%s %s is refused: %v", example.GetKind(), example.GetName(), err)
+			t.Errorf("%s %s is rejected: %v", example.GetKind(), example.GetName(), err)
 		}
 	}
 }

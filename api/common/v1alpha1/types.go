@@ -3,6 +3,9 @@
 
 // Package v1alpha1 holds the types that several API groups of the operator share.
 //
+// The group is a name for the reference only: nothing serves it.
+//
+// +groupName=common.acme.com
 // +kubebuilder:object:generate=true
 package v1alpha1
 

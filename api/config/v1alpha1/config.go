@@ -28,6 +28,8 @@ const Kind = "PlatformOperatorConfig"
 
 // PlatformOperatorConfig is the configuration of the operator. All fields are optional and have the defaults
 // that are documented at them. Addresses and ports that the operator listens on are command-line flags.
+//
+// +kubebuilder:object:root=true
 type PlatformOperatorConfig struct {
 	// TypeMeta must read `apiVersion: config.acme.com/v1alpha1` and `kind: PlatformOperatorConfig`.
 	metav1.TypeMeta `json:",inline"`
@@ -67,6 +69,10 @@ type PlatformOperatorConfig struct {
 	// SchedulerProfile configures the kind SchedulerProfile.
 	// +optional
 	SchedulerProfile SchedulerProfileConfig `json:"schedulerProfile,omitzero"`
+
+	// Database configures the kind Database.
+	// +optional
+	Database DatabaseConfig `json:"database,omitzero"`
 }
 
 // section is one part of the configuration file.

@@ -121,6 +121,19 @@ func TestValidateLeaderElection(t *testing.T) {
 	})
 }
 
+func TestValidateDatabase(t *testing.T) {
+	user := func(n int64) func(*PlatformOperatorConfig) {
+		return func(c *PlatformOperatorConfig) { c.Database.RunAsUser = &n }
+	}
+	const wrong = "must be 0, or the number of a user up to 2147483647, such as 999"
+	checkRules(t, []rule{
+		{"the platform chooses the user", user(0), nil},
+		{"the largest user", user(2147483647), nil},
+		{"a user below", user(-1), []string{"database.runAsUser: Invalid value: -1: " + wrong}},
+		{"a user that no pod can have", user(2147483648), []string{"database.runAsUser: Invalid value: 2147483648: " + wrong}},
+	})
+}
+
 func TestValidateWebApp(t *testing.T) {
 	set := func(do func(*WebAppConfig)) func(*PlatformOperatorConfig) {
 		return func(c *PlatformOperatorConfig) { do(&c.WebApp) }

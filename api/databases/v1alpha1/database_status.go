@@ -50,6 +50,11 @@ type StorageStatus struct {
 	// +optional
 	Volume string `json:"volume,omitempty"`
 
+	// adopted is true if the claim was taken up because an annotation names its volume: it must have data, and the
+	// server is not started over an empty one.
+	// +optional
+	Adopted bool `json:"adopted,omitempty"`
+
 	// capacity is the size that the volume has.
 	// +optional
 	Capacity *resource.Quantity `json:"capacity,omitempty"`
@@ -125,7 +130,7 @@ type DatabaseStatus struct {
 // +kubebuilder:printcolumn:name="Secret",type=string,priority=1,JSONPath=`.status.binding.name`
 // +kubebuilder:printcolumn:name="Endpoint",type=string,priority=1,JSONPath=`.status.endpoint`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="!has(self.spec.version) || !has(self.status) || !has(self.status.version) || self.spec.version == self.status.version",message="must be the version of the data, which status.version has, or be left out",fieldPath=".spec.version"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.version) || !has(self.status) || !has(self.status.version) || self.spec.version == self.status.version",message="spec.version must be the version of the data, which status.version has, or be left out"
 type Database struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

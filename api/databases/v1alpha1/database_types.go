@@ -54,8 +54,8 @@ type Storage struct {
 	// storage class allows it, and never shrinks.
 	// +optional
 	// +kubebuilder:default="1Gi"
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('256Mi')) >= 0",message="must be at least 256Mi, for instance 1Gi"
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity(string(oldSelf))) >= 0",message="must not shrink: a volume can only grow. Create another Database and copy the data"
+	// +kubebuilder:validation:XValidation:rule="string(self).contains('-') || quantity(string(self)).compareTo(quantity('256Mi')) >= 0",message="must be at least 256Mi, for instance 1Gi"
+	// +kubebuilder:validation:XValidation:rule="string(self).contains('-') || quantity(string(self)).compareTo(quantity(string(oldSelf))) >= 0",message="must not shrink: a volume can only grow. Create another Database and copy the data"
 	Size resource.Quantity `json:"size,omitzero"`
 
 	// storageClassName is the StorageClass of the volume. It cannot be changed. Default: that of the cluster.
@@ -73,7 +73,7 @@ type ResourceAmounts map[string]resource.Quantity
 
 // Resources are those of the database server.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.requests) || !has(self.limits) || self.requests.all(k, !(k in self.limits) || quantity(string(self.requests[k])).compareTo(quantity(string(self.limits[k]))) <= 0)",message="must not be less than the request of the same resource",fieldPath=".limits"
+// +kubebuilder:validation:XValidation:rule="!has(self.requests) || !has(self.limits) || self.requests.all(k, !(k in self.limits) || (string(self.requests[k]) + string(self.limits[k])).contains('-') || quantity(string(self.requests[k])).compareTo(quantity(string(self.limits[k]))) <= 0)",message="must not be less than the request of the same resource",fieldPath=".limits"
 type Resources struct {
 	// requests is what the server has for sure. Default: cpu 100m, memory 256Mi.
 	// +optional
@@ -107,8 +107,10 @@ type Rotation struct {
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.version) || (has(self.version) && self.version == oldSelf.version)",message="cannot be changed: the data belongs to this version. Create another Database and copy the data",fieldPath=".version"
 // +kubebuilder:validation:XValidation:rule="!(has(self.password) && has(self.passwordSecretRef))",message="must not be set together with spec.passwordSecretRef: choose one, or neither for a password that is generated",fieldPath=".password"
 // +kubebuilder:validation:XValidation:rule="!has(self.rotation) || !has(self.rotation.requestedAt) || !(has(self.password) || has(self.passwordSecretRef))",message="needs a password that is generated: with spec.password or spec.passwordSecretRef, change the password there",fieldPath=".rotation"
-// +kubebuilder:validation:XValidation:rule="self.type != 'mysql' || size(self.user) <= 30",message="must have at most 30 characters with mysql",fieldPath=".user"
-// +kubebuilder:validation:XValidation:rule="!(self.databaseName.lowerAscii() in (self.type == 'postgres' ? ['postgres', 'template0', 'template1'] : ['mysql', 'information_schema', 'performance_schema', 'sys']))",message="must not be a database of the server itself; choose another name, for instance app",fieldPath=".databaseName"
+// +kubebuilder:validation:XValidation:rule="self.type != 'mysql' || size(self.user) <= 32",message="must have at most 32 characters with mysql",fieldPath=".user"
+// +kubebuilder:validation:XValidation:rule="self.type != 'postgres' || !self.user.startsWith('pg_')",message="must not begin with pg_, which PostgreSQL keeps for itself; choose another name, for instance app",fieldPath=".user"
+// +kubebuilder:validation:XValidation:rule="self.type != 'postgres' || !(self.user in ['public', 'none'])",message="must not be public or none, which PostgreSQL keeps for itself; choose another name, for instance app",fieldPath=".user"
+// +kubebuilder:validation:XValidation:rule="!(self.databaseName.lowerAscii() in (self.type == 'postgres' ? ['postgres', 'template0', 'template1'] : ['mysql', 'information_schema', 'performance_schema', 'sys', 'lost+found']))",message="must not be a database of the server itself; choose another name, for instance app",fieldPath=".databaseName"
 // +kubebuilder:validation:XValidation:rule="(has(self.storage) && has(self.storage.storageClassName) ? self.storage.storageClassName : '-') == (has(oldSelf.storage) && has(oldSelf.storage.storageClassName) ? oldSelf.storage.storageClassName : '-')",message="cannot be changed: a volume stays in its class. Create another Database and copy the data",fieldPath=".storage.storageClassName"
 type DatabaseSpec struct {
 	// type is postgres or mysql. It cannot be changed.
@@ -122,6 +124,7 @@ type DatabaseSpec struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=8
+	// +kubebuilder:validation:Pattern=`^[1-9][0-9]*(\.[0-9]+)?$`
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=2,displayName="Version",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Version string `json:"version,omitempty"`
 
@@ -134,12 +137,12 @@ type DatabaseSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=10,displayName="Image",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Image string `json:"image,omitempty"`
 
-	// user is the account that owns the database. It cannot be changed. At most 61 characters, with mysql 30.
-	// Default app. After a rotation, the account USER_b may be the one to use: see the connection Secret.
+	// user is the account that owns the database. It cannot be changed. At most 63 characters, with mysql 32.
+	// Default app. After a rotation, the account USER_b may be the one to use: the connection Secret has it.
 	// +optional
 	// +kubebuilder:default=app
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=61
+	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot be changed: the tables belong to this user. Create another Database"
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[!-~]([ -~]*[!-~])?$')",message="must be printable ASCII, without space at the beginning and the end, for instance app"
 	// +kubebuilder:validation:XValidation:rule="!(self in ['acme_agent', 'acme_owner'])",message="must not be an account of the platform; choose another name, for instance app"
@@ -153,7 +156,7 @@ type DatabaseSpec struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot be changed: the data is in this database. Create another Database"
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[!-~]([ -~]*[!-~])?$')",message="must be printable ASCII, without space at the beginning and the end, for instance app"
-	// +kubebuilder:validation:XValidation:rule="self != 'acme_agent'",message="must not be a database of the platform; choose another name, for instance app"
+	// +kubebuilder:validation:XValidation:rule="self.lowerAscii() != 'acme_agent'",message="must not be a database of the platform; choose another name, for instance app"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,order=4,displayName="Database name",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	DatabaseName string `json:"databaseName,omitempty"`
 

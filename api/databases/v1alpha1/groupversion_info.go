@@ -3,9 +3,8 @@
 
 // Package v1alpha1 is the API group databases.acme.com: a PostgreSQL or MySQL database whose data is not lost by accident.
 //
-// Nothing serves it yet: the CustomResourceDefinition is generated, and installed, once the operator does.
-//
 // +kubebuilder:object:generate=true
+// +groupName=databases.acme.com
 package v1alpha1
 
 import (

@@ -30,7 +30,7 @@ type Port struct {
 }
 
 // Resources are the requests and limits of a container.
-// +kubebuilder:validation:XValidation:rule="!has(self.requests) || !has(self.limits) || self.requests.all(k, !(k in self.limits) || quantity(string(self.requests[k])).compareTo(quantity(string(self.limits[k]))) <= 0)",message="must not be less than the request of the same resource",fieldPath=".limits"
+// +kubebuilder:validation:XValidation:rule="!has(self.requests) || !has(self.limits) || self.requests.all(k, !(k in self.limits) || (string(self.requests[k]) + string(self.limits[k])).contains('-') || quantity(string(self.requests[k])).compareTo(quantity(string(self.limits[k]))) <= 0)",message="must not be less than the request of the same resource",fieldPath=".limits"
 type Resources struct {
 	// requests are what the container is sure to get.
 	// +optional

@@ -169,6 +169,8 @@ func TestRefused(t *testing.T) {
 		{"a surge that is none", "strategy: {maxSurge: x}", "spec.strategy.maxSurge", "must be a number from 0 to 100"},
 		{"a budget of 0", "maxUnavailable: 0", "spec.maxUnavailable", "no node could ever be drained"},
 		{"a budget of 101%", "maxUnavailable: 101%", "spec.maxUnavailable", "no node could ever be drained"},
+		{"a request that takes minutes", "resources: {requests: {cpu: '1e-100000000'}, limits: {cpu: 1}}", "spec.resources.requests.cpu", "should match"},
+		{"a limit that takes minutes", "resources: {requests: {cpu: 1}, limits: {cpu: '1e-100000000'}}", "spec.resources.limits.cpu", "should match"},
 		{"limits below requests", "resources: {requests: {cpu: 2}, limits: {cpu: 500m}}", "spec.resources.limits", "must not be less than the request"},
 		{"a mount of no volume", "volumeMounts: [{name: a, mountPath: /a}]", "spec.volumeMounts", "must be that of a volume"},
 		{"a volume without a source", "volumes: [{name: a}]", "spec.volumes[0]", "must have exactly one of"},

@@ -92,10 +92,16 @@ func OLM() []Binary { return chosen(sets["olm"]) }
 // CertManager lists what cert-manager needs to run in a cluster with a real node.
 func CertManager() []Binary { return chosen([]string{"certmanager"}) }
 
-// Manager is the operator. It is built without -trimpath, so that it shares packages with the programs under hack.
-func Manager(version string) Binary {
+// Manager is the operator.
+func Manager(version string) Binary { return ours("manager", "cmd", version) }
+
+// Plugin is the kubectl plugin.
+func Plugin(version string) Binary { return ours("kubectl-acme", "cmd/kubectl-acme", version) }
+
+// ours is a program of this repository. It is built without -trimpath, so that it shares packages with the programs under hack.
+func ours(name, folder, version string) Binary {
 	return Binary{
-		Name: "manager", dir: ".", pkg: "github.com/acme/platform-operator/cmd", always: true,
+		Name: name, dir: ".", pkg: "github.com/acme/platform-operator/" + folder, always: true,
 		ldflags: func(string) string { return strip + " -X main.version=" + version },
 	}
 }
@@ -150,7 +156,7 @@ func olm(name, folder string) Binary {
 	return Binary{Name: name, dir: olmDir, pkg: olmModule + "/" + folder, module: olmModule, ldflags: plain, tags: withoutC}
 }
 
-// ours tells whether it is a program of this repository.
+// ours reports whether it is a program of this repository.
 func (b Binary) ours() bool { return b.dir == nodeDir || b.dir == certManagerDir }
 
 // own is a program of this repository that a node needs.

@@ -79,6 +79,9 @@ func (b Builder) groups(wanted []Binary) (groups []*group, reasons []string, err
 			continue
 		}
 		key := fmt.Sprint(bin.dir, bin.tags, bin.ldflags(version))
+		if bin.always {
+			key += bin.Name // it goes to its place directly, which is one file
+		}
 		if index[key] == nil {
 			index[key] = &group{dir: bin.dir, tags: bin.tags, ldflags: bin.ldflags(version)}
 			groups = append(groups, index[key])

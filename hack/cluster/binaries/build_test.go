@@ -32,12 +32,12 @@ func newBuilder(t *testing.T) (Builder, *bytes.Buffer) {
 	return Builder{Root: root, BinDir: filepath.Join(root, "bin"), Out: out}, out
 }
 
-// TestEnsureBuildsTogether expects one run of go build for the programs of a module, and one for the operator.
+// TestEnsureBuildsTogether expects one run of go build for the programs of a module, and one for each program of ours.
 func TestEnsureBuildsTogether(t *testing.T) {
 	fakeGo(t, `[ "$out" = "${out%/}" ] && echo "$PWD" > "$out" && exit
 		for name in kubectl kube-scheduler; do echo "$CGO_ENABLED $PWD $all" > "$out/$name"; done`)
 	builder, out := newBuilder(t)
-	wanted := []Binary{kubernetes("kubectl"), kubernetes("kube-scheduler"), Manager("demo")}
+	wanted := []Binary{kubernetes("kubectl"), kubernetes("kube-scheduler"), Manager("demo"), Plugin("demo")}
 	if err := builder.Ensure(t.Context(), wanted); err != nil {
 		t.Fatal(err)
 	}
@@ -49,10 +49,12 @@ func TestEnsureBuildsTogether(t *testing.T) {
 			t.Errorf("%s was built as %q, %v; want %q…%q", name, data, err, start, end)
 		}
 	}
-	if data, err := os.ReadFile(filepath.Join(builder.BinDir, "manager")); err != nil || string(data) != builder.Root+"\n" {
-		t.Errorf("the operator was built in %q, %v; want %s", data, err, builder.Root)
+	for _, name := range []string{"manager", "kubectl-acme"} { // each in a run of its own
+		if data, err := os.ReadFile(filepath.Join(builder.BinDir, name)); err != nil || string(data) != builder.Root+"\n" {
+			t.Errorf("%s was built in %q, %v; want %s", name, data, err, builder.Root)
+		}
 	}
-	want := "building kubectl v1.36.3 (is missing), kube-scheduler v1.36.3 (is missing), manager (is missing)\n"
+	want := "building kubectl v1.36.3 (is missing), kube-scheduler v1.36.3 (is missing), manager (is missing), kubectl-acme (is missing)\n"
 	if out.String() != want {
 		t.Errorf("progress %q, want %q", out, want)
 	}

@@ -78,7 +78,7 @@ func KubernetesVersion(root string) (string, error) {
 
 // staleReason says why a built binary has to be built again, or "" when it is what b and p ask for.
 // The binary's own build record is compared, so there is no stamp file that could lie: a binary that
-// somebody built by hand with the same versions and flags is taken as it is.
+// somebody built by hand with the same versions and flags counts as built.
 func staleReason(b Binary, p pins, built *debug.BuildInfo) string {
 	pinned := p[b.module]
 	if built.Path != b.pkg {

@@ -48,7 +48,7 @@ func (p *progress) expect(packages []goPackage) {
 	}
 }
 
-// expects tells whether a package is still to be compiled.
+// expects reports whether a package is still to be compiled.
 func (p *progress) expects(k goPackage) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -86,7 +86,7 @@ func (c *Cluster) authority(name string) (*pki.CA, error) {
 }
 
 // writeCredentials makes the authorities when the cluster is new, and always issues the components'
-// certificates and kubeconfigs anew: so they never expire in a cluster that is restarted.
+// certificates and kubeconfigs again: so they never expire in a cluster that is restarted.
 func (c *Cluster) writeCredentials() error {
 	if err := c.ensureAuthorities(); err != nil {
 		return err

@@ -82,7 +82,7 @@ func (c *Cluster) ensureNodes(ctx context.Context, client kubernetes.Interface) 
 	return nil
 }
 
-// usable says whether a pod that is made now would be scheduled: all nodes are ready and the default
+// usable reports whether a pod that is made now would be scheduled: all nodes are ready and the default
 // service account exists; on a real node, names are resolved as well. The error says what is missing.
 func (c *Cluster) usable(ctx context.Context, client kubernetes.Interface) error {
 	nodes, err := c.listNodes(ctx, client)

@@ -36,7 +36,7 @@ func choosePorts(names []string, start int, taken map[int]bool, free func(port i
 	return ports, nil
 }
 
-// portFree says whether a component could listen on port now.
+// portFree reports whether a component could listen on port now.
 func portFree(port int) bool {
 	listener, err := net.Listen("tcp", loopback(port))
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *Cluster) assignPorts() error {
 	return nil
 }
 
-// portsUsable says whether the cluster has all its ports and can go on using them.
+// portsUsable reports whether the cluster has all its ports and can use them further.
 func (c *Cluster) portsUsable() bool {
 	for _, name := range c.portNames() {
 		if c.Ports[name] == 0 {

@@ -163,7 +163,7 @@ func (c *Cluster) checkFolder() error {
 	return nil
 }
 
-// isReal says whether the cluster in this folder has, or was to have, a real node, without its record.
+// isReal reports whether the cluster in this folder has, or was to have, a real node, without its record.
 func (c *Cluster) isReal() bool {
 	_, err := os.Stat(c.path(nodeFolder))
 	return !errors.Is(err, fs.ErrNotExist) || machine.Owns(c.dir)

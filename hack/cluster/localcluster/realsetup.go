@@ -105,7 +105,7 @@ func (l *launch) prepareMachine(ctx context.Context) error {
 }
 
 // releaseEndedNode frees the machine's links of a node of another cluster that has ended without being taken down: it was killed,
-// or its cluster did not come up. When that cluster comes up again, its node claims them anew.
+// or its cluster did not come up. When that cluster comes up again, its node claims them again.
 func (l *launch) releaseEndedNode(ctx context.Context) error {
 	owner, err := machine.Owner()
 	if err != nil || owner == "" || owner == l.cluster.dir {
@@ -127,7 +127,7 @@ func (l *launch) releaseEndedNode(ctx context.Context) error {
 	if (process.Process{Name: nodeInit, Dir: owner}).PID() != 0 {
 		return nil
 	}
-	say(l.out, "the real node of the cluster in %s has ended: its network is taken over\n", owner)
+	say(l.out, "the real node of the cluster in %s has ended: this cluster uses its network now\n", owner)
 	return machine.Release(ctx, owner)
 }
 
@@ -183,7 +183,7 @@ func (c *Cluster) applyAddons(ctx context.Context) error {
 	return nil
 }
 
-// Addons says whether what the cluster has besides Kubernetes works; the error says what does not. With simulated
+// Addons reports whether what the cluster has besides Kubernetes works; the error says what does not. With simulated
 // nodes there is nothing to work.
 func (c *Cluster) Addons(ctx context.Context) error {
 	if !c.real() {
@@ -196,7 +196,7 @@ func (c *Cluster) Addons(ctx context.Context) error {
 	return addonsReady(ctx, client)
 }
 
-// addonsReady says whether names are resolved and claims get volumes.
+// addonsReady reports whether names are resolved and claims get volumes.
 func addonsReady(ctx context.Context, client kubernetes.Interface) error {
 	dns, err := client.AppsV1().Deployments(metav1.NamespaceSystem).Get(ctx, coreDNS, metav1.GetOptions{})
 	if err != nil {

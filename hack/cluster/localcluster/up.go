@@ -69,7 +69,7 @@ func (e *ComponentError) Error() string { return fmt.Sprintf("%s: %v", e.Compone
 func (e *ComponentError) Unwrap() error { return e.Err }
 
 // Up makes the cluster run and returns when it can be used. What runs already is left alone, what is
-// missing is started, so a second Up is quick and a broken cluster is mended. When a component does
+// missing is started, so a second Up is quick and a broken cluster is repaired. When a component does
 // not become healthy, Up ends what it started and returns a *ComponentError; the folder stays, with
 // the logs.
 func Up(ctx context.Context, o UpOptions) (*Cluster, error) {
@@ -118,7 +118,7 @@ func (o UpOptions) open() (c *Cluster, nodesChanged bool, err error) {
 	return c, nodesChanged, nil
 }
 
-// complete says whether everything runs, is healthy and can be used.
+// complete reports whether everything runs, is healthy and can be used.
 func (c *Cluster) complete(ctx context.Context) bool {
 	for _, status := range c.Status(ctx) {
 		if status.Err != nil {

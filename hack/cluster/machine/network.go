@@ -62,7 +62,7 @@ func Claim(ctx context.Context, dir string, behind ...string) error {
 	return nil
 }
 
-// Owns says whether the machine's real node belongs to the cluster in folder dir.
+// Owns reports whether the machine's real node belongs to the cluster in folder dir.
 func Owns(dir string) bool {
 	owner, err := Owner()
 	return err == nil && owner == dir

@@ -133,7 +133,7 @@ func (p Process) PID() int {
 	return pid
 }
 
-// is says whether a command line (as in /proc/PID/cmdline) is that of the process. Linux gives the numbers of ended
+// is reports whether a command line (as in /proc/PID/cmdline) is that of the process. Linux gives the numbers of ended
 // processes to new ones, so a number alone proves nothing.
 func (p Process) is(cmdline []byte) bool {
 	args := bytes.Split(cmdline, []byte{0})

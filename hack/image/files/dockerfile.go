@@ -53,7 +53,7 @@ func readRecipe(file string) (*recipe, error) {
 	return r, nil
 }
 
-// take takes up one instruction.
+// take reads one instruction.
 func (r *recipe) take(words []string) error {
 	switch words[0] {
 	case "FROM":

@@ -30,6 +30,7 @@ import (
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/external/billing"
 	"github.com/acme/platform-operator/internal/external/identity"
+	"github.com/acme/platform-operator/internal/inforce"
 	"github.com/acme/platform-operator/internal/tenancy"
 )
 
@@ -100,6 +101,11 @@ type Options struct {
 // +kubebuilder:rbac:groups=tenancy.acme.com,resources=acmenamespaces/status,verbs=patch
 // +kubebuilder:rbac:groups=tenancy.acme.com,resources=deploymenttiers,verbs=get;list;watch
 
+// owns are the types of the guardrails.
+var owns = []client.Object{
+	&corev1.ResourceQuota{}, &corev1.LimitRange{}, &rbacv1.Role{}, &rbacv1.RoleBinding{}, &networkingv1.NetworkPolicy{},
+}
+
 // Register adds the kind to the manager.
 func Register(mgr ctrl.Manager, o Options) error {
 	err := mgr.GetFieldIndexer().IndexField(context.Background(), &v1alpha1.AcmeNamespace{}, tenancy.IndexNamespaceName,
@@ -107,14 +113,15 @@ func Register(mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return fmt.Errorf("indexing AcmeNamespaces by namespaceName: %w", err)
 	}
-	shipped, err := readPolicy(policy.GuardRails)
+	shipped, err := inforce.Parse(policy.GuardRails)
 	if err != nil {
 		return fmt.Errorf("reading the guardrail policy: %w", err)
 	}
-	p := &protection{
-		live: mgr.GetAPIReader(), cached: mgr.GetClient(), waker: engine.NewWaker(),
-		interval: o.PolicyInterval, shipped: shipped, install: installPolicy(o.Version),
-	}
+	waker := engine.NewWaker()
+	p := &protection{install: inforce.InstallCommand(o.Version), Check: &inforce.Check{
+		Live: mgr.GetAPIReader(), Policy: shipped, Interval: o.PolicyInterval,
+		Changed: func(ctx context.Context) { waker.WakeAll(ctx, mgr.GetClient(), &v1alpha1.AcmeNamespaceList{}) },
+	}}
 	if err := mgr.Add(p); err != nil {
 		return fmt.Errorf("adding the check of the guardrail policy: %w", err)
 	}
@@ -124,17 +131,15 @@ func Register(mgr ctrl.Manager, o Options) error {
 	return engine.Register(mgr, &v1alpha1.AcmeNamespace{}, engine.Config[*v1alpha1.AcmeNamespace]{
 		Name:      tenancy.KindName,
 		Finalizer: tenancy.Finalizer,
-		Owns: []client.Object{
-			&corev1.ResourceQuota{}, &corev1.LimitRange{}, &rbacv1.Role{}, &rbacv1.RoleBinding{}, &networkingv1.NetworkPolicy{},
-		},
-		Keeps:  []client.Object{&corev1.Namespace{}},
-		Places: func(n *v1alpha1.AcmeNamespace) []string { return []string{n.Spec.NamespaceName} },
-		Proves: isGuardrail,
-		ByMark: true,
+		Owns:      owns,
+		Keeps:     []client.Object{&corev1.Namespace{}},
+		Places:    func(n *v1alpha1.AcmeNamespace) []string { return []string{n.Spec.NamespaceName} },
+		Proves:    isGuardrail,
+		ByMark:    true,
 		References: []engine.Reference[*v1alpha1.AcmeNamespace]{
 			{To: &v1alpha1.DeploymentTier{}, Keys: tierKey},
 		},
-		Waker:                   p.waker,
+		Waker:                   waker,
 		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 		OutsideTimeout:          outsideTimeout,
 		RetryMax:                o.RetryMax,

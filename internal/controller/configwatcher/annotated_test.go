@@ -97,7 +97,7 @@ var _ = Describe("The annotation on a ConfigMap or a Secret", Ordered, func() {
 		}
 		Eventually(selector).Should(Equal(map[string]string{"tier": "front"}))
 
-		By("changing the ConfigWatcher: what it has from the object comes back, its policy stays")
+		By("changing the ConfigWatcher: what it has from the object is restored, its policy stays")
 		w := watcherOf(cm)
 		Change(w, func(w *v1alpha1.ConfigWatcher) {
 			w.Spec.PodSelector, w.Spec.ConfigMap = map[string]v1alpha1.LabelValue{"app": "other"}, "other"
@@ -143,11 +143,11 @@ var _ = Describe("The annotation on a ConfigMap or a Secret", Ordered, func() {
 		Consistently(func() error { return Reload(theirs) }).Should(Succeed())
 	})
 
-	It("restarts for an object that is deleted and made anew with other content", func() {
+	It("restarts for an object that is deleted and created again with other content", func() {
 		d := Create(deployment(ns, "d", "webapp"))
 		cm := Create(annotatedMap(ns))
 		Eventually(noted(cm)).Should(Equal("True Ready 0"))
-		anew := func(value string) {
+		again := func(value string) {
 			was := watcherOf(cm)
 			Expect(Reload(was)).To(Succeed())
 			Remove(cm)
@@ -161,22 +161,22 @@ var _ = Describe("The annotation on a ConfigMap or a Secret", Ordered, func() {
 				return Reload(is) == nil && metav1.IsControlledBy(is, cm)
 			}).Should(BeTrue())
 		}
-		anew("w")
+		again("w")
 		Eventually(noted(cm)).Should(Equal("True Ready 1"))
 		Expect(templates(d)()).To(Equal(int64(2)))
 
-		By("making it anew with the same content")
-		anew("w")
+		By("creating it again with the same content")
+		again("w")
 		Eventually(noted(cm)).Should(Equal("True Ready 0"))
 		Expect(templates(d)()).To(Equal(int64(2)))
 
-		By("making it anew while a restart waits")
+		By("creating it again while a restart waits")
 		w := watcherOf(cm)
 		Expect(Reload(w)).To(Succeed())
 		Change(w, func(w *v1alpha1.ConfigWatcher) { w.Spec.Restart.Debounce = at(time.Hour) })
 		set(cm, "k", "x")
 		Eventually(noted(cm)).Should(Equal("pending"))
-		anew("x")
+		again("x")
 		Eventually(noted(cm)).Should(Equal("True Ready 1"))
 		Expect(templates(d)()).To(Equal(int64(3)))
 

@@ -33,7 +33,7 @@ var _ = Describe("The author of a restart", func() {
 		return cm
 	}
 
-	It("is refused who could not restart by hand", func() {
+	It("rejects an author who could not restart by hand", func() {
 		ns := Namespace()
 		weak := Author(ns, "weak-"+ns, writes...)
 		Eventually(func() error { return weak.Create(ctx, configMap(ns, "plain", "k", "v")) }).Should(Succeed())

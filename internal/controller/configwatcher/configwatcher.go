@@ -217,7 +217,7 @@ func (r *run) recorded(ctx context.Context, s v1alpha1.Source) (restart.Observat
 	return restart.Recorded(r.req.Status, sourceID(s), o.ResourceVersion)
 }
 
-// belongsTo tells whether a source is the annotated object that the watcher belongs to, or has taken its place: until
+// belongsTo reports whether a source is the annotated object that the watcher belongs to, or has taken its place: until
 // Kubernetes has deleted the watcher, that restarts for the new one.
 func (r *run) belongsTo(s v1alpha1.Source) bool {
 	owner := metav1.GetControllerOf(r.watcher)

@@ -20,7 +20,7 @@ import (
 // unknown is a hash that no content has: whatever is observed differs from it.
 var unknown = strings.Repeat("0", 32)
 
-// reading is what the ConfigWatcher of an annotated object has read last. An object that is deleted and made anew gets a new
+// reading is what the ConfigWatcher of an annotated object has read last. An object that is deleted and created again gets a new
 // ConfigWatcher, which begins with that: its pods still run with it.
 type reading struct {
 	owner   types.UID
@@ -90,7 +90,7 @@ func (r *run) adoptAnnotation(o client.Object) {
 	}
 }
 
-// isLegacy tells whether version 0.1.0 can have recorded this.
+// isLegacy reports whether version 0.1.0 can have recorded this.
 func isLegacy(o common.ObservedSource) bool {
 	for k, h := range o.Keys {
 		if len(k) > maxKeyName || !legacyKeyHash.MatchString(h) {

@@ -14,7 +14,7 @@ import (
 	"github.com/acme/platform-operator/internal/restart"
 )
 
-// TestWhatTheFormerWatcherReadIsInherited: an annotated object was made anew, and its former ConfigWatcher restarted for the new
+// TestWhatTheFormerWatcherReadIsInherited: an annotated object was created again, and its former ConfigWatcher restarted for the new
 // content before Kubernetes deleted it. The next one must not restart for that again.
 func TestWhatTheFormerWatcherReadIsInherited(t *testing.T) {
 	key := restart.KeyOf([]byte("root"), "uid")

@@ -25,7 +25,7 @@ func statusOf(w client.Object) func(testenv.Write) bool {
 	return func(x testenv.Write) bool { return x.Path == path }
 }
 
-// saysSettled tells whether a write of a status says that no restart is pending any more.
+// saysSettled reports whether a write of a status says that no restart is pending any more.
 func saysSettled(w client.Object) func(testenv.Write) bool {
 	of := statusOf(w)
 	return func(x testenv.Write) bool { return of(x) && strings.Contains(string(x.Body), `"pending":null`) }

@@ -34,10 +34,10 @@ func ownedPod(ns, name, app string) *corev1.Pod {
 	return p
 }
 
-// dryRun tells whether an eviction is only tried.
+// dryRun reports whether an eviction is only tried.
 func dryRun(w testenv.Write) bool { return bytes.Contains(w.Body, []byte("All")) }
 
-// away tells whether the very pod that was created is away or going.
+// away reports whether the very pod that was created is away or going.
 func away(p *corev1.Pod) func() bool {
 	uid := p.UID
 	return func() bool {
@@ -244,7 +244,7 @@ var _ = Describe("What cannot be right", Ordered, func() {
 	BeforeAll(func() { StartOperator() })
 	BeforeEach(func() { ns = Namespace() })
 
-	DescribeTable("is refused by name", func(namespace string) {
+	DescribeTable("is rejected by name", func(namespace string) {
 		name := "refused-" + fmt.Sprint(time.Now().UnixNano())
 		w := Create(watcher(namespace, name, "web"))
 		DeferCleanup(func() { Remove(w) })

@@ -57,7 +57,7 @@ var _ = Describe("A change of content", Ordered, func() {
 		Expect(templates(targets[0])()).To(Equal(int64(2)))
 	})
 
-	It("is no change when only metadata changes, or the object is made anew with the same content", func() {
+	It("is no change when only metadata changes, or the object is created again with the same content", func() {
 		cm := Create(configMap(ns, "config", "k", "v"))
 		d := Create(deployment(ns, "d", "web"))
 		w := watching(watcher(ns, "w", "web"))
@@ -72,7 +72,7 @@ var _ = Describe("A change of content", Ordered, func() {
 		Expect(w.Status.Observed).To(Equal(was))
 		Expect(templates(d)()).To(Equal(int64(1)))
 
-		By("making it anew with other content")
+		By("creating it again with other content")
 		Remove(cm)
 		Eventually(Condition(w, "SourcesFound")).Should(Equal("False SourceMissing"))
 		Create(configMap(ns, "config", "k", "other"))
@@ -186,7 +186,7 @@ var _ = Describe("A change of content", Ordered, func() {
 		Expect(d.Spec.Template.Annotations).To(HaveKeyWithValue("kubectl.kubernetes.io/restartedAt", "now"))
 	})
 
-	It("is told as reverted when the mark is taken away, and is not repeated", func() {
+	It("is reported as reverted when the mark is taken away, and is not repeated", func() {
 		cm := Create(configMap(ns, "config", "k", "v"))
 		d := Create(deployment(ns, "d", "web"))
 		w := watching(watcher(ns, "w", "web"))
@@ -208,7 +208,7 @@ var _ = Describe("A change of content", Ordered, func() {
 		Expect(marks(d)).To(HaveLen(1))
 	})
 
-	It("does not make anew a workload that is gone", func() {
+	It("does not create a workload again that is gone", func() {
 		cm := Create(configMap(ns, "config", "k", "v"))
 		d := Create(deployment(ns, "d", "web"))
 		w := watching(watcher(ns, "w", "web"))
@@ -300,7 +300,7 @@ var _ = Describe("Restarts over time", Ordered, func() {
 		AwaitReady(w)
 	})
 
-	It("are told and not done in a dry run", func() {
+	It("are reported and not done in a dry run", func() {
 		cm := Create(configMap(ns, "config", "k", "v"))
 		d := Create(deployment(ns, "d", "web"))
 		w := watching(watcher(ns, "w", "web", func(s *v1alpha1.ConfigWatcherSpec) { s.Restart.DryRun = true }))

@@ -16,7 +16,7 @@ import (
 )
 
 var _ = Describe("An owner that takes the mark off", func() {
-	It("is told of, however fast it is", func() {
+	It("is reported, however fast it is", func() {
 		StartOperator()
 		ns := Namespace()
 		cm := Create(configMap(ns, "config", "k", "v"))

@@ -44,7 +44,7 @@ var _ = Describe("A restart", Ordered, func() {
 		Consistently(func(g Gomega) {
 			list := &eventsv1.EventList{}
 			g.Expect(Admin.List(ctx, list, client.InNamespace(ns))).To(Succeed())
-			g.Expect(list.Items).To(HaveEach(HaveField("Series", BeNil())), "nothing is told twice")
+			g.Expect(list.Items).To(HaveEach(HaveField("Series", BeNil())), "nothing is reported twice")
 		}).Should(Succeed())
 	})
 

@@ -6,7 +6,10 @@ package database
 import (
 	"cmp"
 	"maps"
+	"strings"
 	"time"
+
+	"github.com/acme/platform-operator/internal/database/result"
 )
 
 // The user of a database has two accounts, so that an old and a new password are valid together. The connection Secret has the
@@ -16,8 +19,8 @@ import (
 type slot string
 
 const (
-	slotA slot = "a"
-	slotB slot = "b"
+	slotA slot = result.SlotA
+	slotB slot = result.SlotB
 )
 
 func (s slot) other() slot {
@@ -25,14 +28,6 @@ func (s slot) other() slot {
 		return slotA
 	}
 	return slotB
-}
-
-// account is the name of the account of a slot.
-func account(user string, s slot) string {
-	if s == slotB {
-		return user + "_b"
-	}
-	return user
 }
 
 // password is one password, and what identifies it without saying anything about it.
@@ -113,8 +108,9 @@ type applied struct {
 
 // credentials is all that a decision about passwords depends on.
 type credentials struct {
-	now  time.Time
-	user string
+	now time.Time
+	// kind is the type of the server, which limits the names of accounts.
+	kind, user string
 	// fixed is the password that the spec has; empty if one is generated.
 	fixed string
 	// request names the rotation that was requested last, and granted the one that the status has as granted.
@@ -128,6 +124,9 @@ type credentials struct {
 	// inside is what the agent reports; nil if it does not answer.
 	inside map[slot]applied
 }
+
+// account is the name of the account of a slot, as the agent makes it.
+func (c credentials) account(s slot) string { return result.AccountName(c.kind, c.user, string(s)) }
 
 // verdict is what follows for passwords.
 type verdict struct {
@@ -169,7 +168,7 @@ func decideCredentials(c credentials, fresh func() string) verdict {
 // takenBack reports whether the connection Secret was deleted, or has its former password again, before the one that somebody had
 // written into it came into force.
 func (c credentials) takenBack(a accounts) bool {
-	return a.last != "" && (c.shown == login{} || c.fixed == "" && c.shown == login{account(c.user, a.current), a.last})
+	return a.last != "" && (c.shown == login{} || c.fixed == "" && c.shown == login{c.account(a.current), a.last})
 }
 
 // replace gives the current slot another password.
@@ -188,12 +187,12 @@ func (c credentials) restore(v *verdict, fresh func() string) {
 	if current.text != "" && current.revision != "" {
 		return
 	}
-	if c.have == parseAccounts(nil) && c.shown.user == account(c.user, slotB) { // all is lost, also which account is the current one
+	if c.have == parseAccounts(nil) && c.shown.user == c.account(slotB) { // all is lost, also which account is the current one
 		a.current = slotB
 		current = a.of(slotB)
 	}
 	shown := ""
-	if c.shown.user == account(c.user, a.current) {
+	if c.shown.user == c.account(a.current) {
 		shown = c.shown.password
 	}
 	if current.text = cmp.Or(current.text, shown, c.fixed); current.text == "" {
@@ -223,7 +222,7 @@ func (c credentials) wish(a accounts) string {
 		return c.fixed
 	case c.fixed != "":
 		return ""
-	case c.shown.user != account(c.user, a.current) || c.shown.password == now:
+	case c.shown.user != c.account(a.current) || c.shown.password == now:
 		return ""
 	}
 	return c.shown.password // it was edited
@@ -236,7 +235,7 @@ func (c credentials) rotate(v *verdict, fresh func() string) {
 	switch {
 	case c.fixed != "" || a.request == "" && !c.isNew(a.granted):
 		a.request = ""
-	case a.request == "" && c.shown != login{account(c.user, a.current), a.of(a.current).text}:
+	case a.request == "" && c.shown != login{c.account(a.current), a.of(a.current).text}:
 		// Applications may still have the other password: it is all that the connection Secret has.
 	case a.request == "" || next.text == "":
 		a.request = cmp.Or(a.request, c.request)
@@ -248,7 +247,23 @@ func (c credentials) rotate(v *verdict, fresh func() string) {
 
 // isNew reports whether a rotation is requested that was not granted, as the status and the administration Secret have it.
 func (c credentials) isNew(granted string) bool {
-	return c.request != "" && c.request != c.granted && c.request != granted
+	return asksMore(c.request, c.granted) && asksMore(c.request, granted)
+}
+
+// asksMore reports whether a request has a part that another one has not: who takes one back asks for nothing.
+func asksMore(request, other string) bool {
+	at, text := parts(request)
+	otherAt, otherText := parts(other)
+	return at != "" && at != otherAt || text != "" && text != otherText
+}
+
+// parts are the time and the annotation of a request, each of which may be empty.
+func parts(request string) (at, text string) {
+	at, text, both := strings.Cut(request, " ")
+	if _, err := time.Parse(time.RFC3339, at); !both || err != nil {
+		return "", request
+	}
+	return at, text
 }
 
 // expire ends the old password when the overlap has passed.
@@ -281,7 +296,7 @@ func (c credentials) judge(v *verdict) {
 
 // display returns what the connection Secret is to have: a password that works, or the one that somebody has written into it.
 func (c credentials) display(a accounts) login {
-	user, now := account(c.user, a.current), a.of(a.current).text
+	user, now := c.account(a.current), a.of(a.current).text
 	if a.last != "" && (c.shown != login{user, now}) {
 		return login{user, a.last}
 	}
@@ -299,7 +314,7 @@ type claimView struct {
 	volumeOf, volumeFor string
 	// mark is the one that the volumes of this Database have.
 	mark string
-	// consent: the author of the object allows to adopt any claim of the name.
+	// consent: the author of the object names the volume of the claim as the one to use.
 	consent bool
 }
 
@@ -315,6 +330,8 @@ const (
 	claimOurs
 	// claimRetained: it is not recorded, and its volume has data of a Database of this name.
 	claimRetained
+	// claimAdopted: it is somebody else's, and the author of the object wants its data.
+	claimAdopted
 	// claimForeign: it is somebody else's.
 	claimForeign
 )
@@ -329,8 +346,10 @@ func judgeClaim(v claimView) claimState {
 		return claimLost
 	case v.uid == v.recorded:
 		return claimOurs
-	case v.retained() || v.consent:
+	case v.retained():
 		return claimRetained
+	case v.consent:
+		return claimAdopted
 	case v.recorded != "":
 		return claimLost
 	case v.created():
@@ -344,6 +363,9 @@ func (v claimView) retained() bool { return v.volumeOf == v.mark && v.volumeFor 
 
 // created reports whether the claim was created for this object, and its volume has no data of another one.
 func (v claimView) created() bool { return v.marked && (v.volumeOf == "" || v.volumeOf == v.mark) }
+
+// paceAfter is after how long to look again at what has not changed for so long.
+func paceAfter(unchanged time.Duration) time.Duration { return min(max(soon, unchanged/10), recheck) }
 
 // merged returns the union of maps; the last one wins.
 func merged(all ...map[string]string) map[string]string {

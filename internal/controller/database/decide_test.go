@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/acme/platform-operator/internal/database/result"
 )
 
 // counting makes fresh1, fresh2, ...
@@ -23,7 +25,7 @@ func counting() func() string {
 // steady are accounts at rest, and what belongs to them.
 func steady() credentials {
 	return credentials{
-		now: time.Unix(1000, 0), user: "app", shown: login{"app", "one"},
+		now: time.Unix(1000, 0), kind: result.Postgres, user: "app", shown: login{"app", "one"},
 		have:   accounts{admin: "root", slots: [2]password{{"one", "r1"}}, current: slotA},
 		inside: map[slot]applied{slotA: {revision: "r1", inForce: true}},
 	}
@@ -133,6 +135,27 @@ func TestDecideCredentials(t *testing.T) {
 			func(c *credentials) { c.request, c.granted = "now", "now" },
 			func(*verdict) {},
 		},
+		"the annotation of a request is taken back, whose time stays": {
+			func(c *credentials) {
+				c.request, c.granted, c.have.granted = "2026-01-01T00:00:00Z ", "2026-01-01T00:00:00Z x", "2026-01-01T00:00:00Z x"
+			},
+			func(v *verdict) { v.accounts.granted = "2026-01-01T00:00:00Z x" },
+		},
+		"the time of a request is taken back, whose annotation stays": {
+			func(c *credentials) {
+				c.request, c.granted, c.have.granted = "x", "2026-01-01T00:00:00Z x", "2026-01-01T00:00:00Z x"
+			},
+			func(v *verdict) { v.accounts.granted = "2026-01-01T00:00:00Z x" },
+		},
+		"a request has another time": {
+			func(c *credentials) {
+				c.request, c.granted, c.have.granted = "2026-01-02T00:00:00Z x", "2026-01-01T00:00:00Z x", "2026-01-01T00:00:00Z x"
+			},
+			func(v *verdict) {
+				v.accounts.slots[1], v.accounts.request = password{"fresh1", "fresh2"}, "2026-01-02T00:00:00Z x"
+				v.accounts.granted = "2026-01-01T00:00:00Z x"
+			},
+		},
 		"the overlap is not over": {
 			func(c *credentials) {
 				c.have.slots[1], c.overlap, c.rotatedAt = password{"old", "r0"}, time.Minute, time.Unix(941, 0)
@@ -220,9 +243,9 @@ func TestJudgeClaim(t *testing.T) {
 		"retained": {claimView{uid: "1", volumeOf: mark, volumeFor: "1"}, claimRetained},
 		"one that names a volume that is bound to another": {claimView{uid: "1", volumeOf: mark, volumeFor: "2"}, claimForeign},
 		"somebody else's":                                   {claimView{uid: "1"}, claimForeign},
-		"somebody else's, and the author wants it":          {claimView{uid: "1", consent: true}, claimRetained},
+		"somebody else's, and the author wants it":          {claimView{uid: "1", consent: true}, claimAdopted},
 		"retained by another Database":                      {claimView{uid: "1", volumeOf: "database/other/db", volumeFor: "1"}, claimForeign},
-		"retained by another, and the author wants it here": {claimView{uid: "1", volumeOf: "database/other/db", volumeFor: "1", consent: true}, claimRetained},
+		"retained by another, and the author wants it here": {claimView{uid: "1", volumeOf: "database/other/db", volumeFor: "1", consent: true}, claimAdopted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.view.mark = mark

@@ -20,6 +20,7 @@ import (
 	policyv1ac "k8s.io/client-go/applyconfigurations/policy/v1"
 
 	v1alpha1 "github.com/acme/platform-operator/api/databases/v1alpha1"
+	"github.com/acme/platform-operator/internal/database/result"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
 )
@@ -36,17 +37,20 @@ func generationName(db *v1alpha1.Database) string { return baseName(db) + "-g" +
 // newest are the versions that a database gets if its author chooses none.
 var newest = map[v1alpha1.Type]string{v1alpha1.Postgres: "18", v1alpha1.MySQL: "8.4"}
 
+// supported are the versions that the schema admits.
+var supported = map[v1alpha1.Type][]string{v1alpha1.Postgres: {"14", "15", "16", "17", "18"}, v1alpha1.MySQL: {"8.0", "8.4"}}
+
 const (
 	portName, agentPortName = "database", "agent"
-	agentPort               = 8090
+	agentPort               = result.AgentPort
 )
 
 // portOf is the port of the server.
 func portOf(t v1alpha1.Type) int32 {
 	if t == v1alpha1.MySQL {
-		return 3306
+		return result.MySQLPort
 	}
-	return 5432
+	return result.PostgresPort
 }
 
 // input is what the children follow from.

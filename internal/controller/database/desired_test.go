@@ -107,9 +107,10 @@ func TestServerIsRestricted(t *testing.T) {
 func TestArgumentsAreLiteral(t *testing.T) {
 	in := input{db: named("db", func(db *v1alpha1.Database) {
 		db.Spec.User, db.Spec.DatabaseName, db.Spec.Password = "$(HOSTNAME)", "-$x", "secret"
+		db.Status.Version = "18"
 	}), show: login{"u", "secret"}}
 	args := strings.Join(in.server().Args, " ")
-	if want := "run --type=postgres --database=-$$x --user=$$(HOSTNAME) --stop-timeout=110s"; args != want {
+	if want := "run --type=postgres --version=18 --database=-$$x --user=$$(HOSTNAME) --stop-timeout=110s"; args != want {
 		t.Errorf("the arguments are %s, want %s", args, want)
 	}
 	if len(in.server().Env) != 0 {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/acme/platform-operator/internal/database/result"
 )
 
 // world is a state of the two Secrets, of the database, and of what users have done. It is comparable.
@@ -34,7 +36,7 @@ type limits struct{ edits, deletions, losses, rotations int }
 
 // view is what the operator sees.
 func (w world) view() credentials {
-	c := credentials{user: "app", have: w.have, shown: w.shown, granted: w.granted}
+	c := credentials{kind: result.Postgres, user: "app", have: w.have, shown: w.shown, granted: w.granted}
 	if w.request > 0 {
 		c.request = fmt.Sprint("request", w.request)
 	}
@@ -119,7 +121,7 @@ func (w world) next(l limits, do func(string, world)) {
 // wrong is what a world must not be.
 func (w world) wrong() string {
 	works := func(l login) bool {
-		return l == login{account("app", slotA), w.inside[0].text} || l == login{account("app", slotB), w.inside[1].text}
+		return l == login{"app", w.inside[0].text} || l == login{"app_b", w.inside[1].text}
 	}
 	switch {
 	case !w.started || w.amnesia:

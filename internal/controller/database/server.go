@@ -4,6 +4,8 @@
 package database
 
 import (
+	"strconv"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -13,12 +15,13 @@ import (
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 
 	v1alpha1 "github.com/acme/platform-operator/api/databases/v1alpha1"
+	"github.com/acme/platform-operator/internal/database/result"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
 )
 
 // protocol is the version of what operator and agent exchange. A change of it restarts every database.
-const protocol = "1"
+var protocol = strconv.Itoa(result.Protocol)
 
 // The containers and volumes of the pod.
 const (
@@ -31,14 +34,15 @@ const (
 // stopSeconds is how long the server may take to stop. The agent kills it a little earlier.
 const stopSeconds = 120
 
-// statefulSetChild is the server. It may be replaced: all that it has is in the claim.
+// statefulSetChild is the server. It may be replaced: all that it has is in the claim. Pods are managed in parallel, although there is
+// one: with OrderedReady a pod that cannot start would never get a corrected template.
 func (in input) statefulSetChild() engine.Child {
 	replicas := int32(1)
 	if in.stopped {
 		replicas = 0
 	}
 	spec := appsv1ac.StatefulSetSpec().WithReplicas(replicas).WithServiceName(generationName(in.db)).
-		WithPodManagementPolicy(appsv1.OrderedReadyPodManagement).WithRevisionHistoryLimit(2).
+		WithPodManagementPolicy(appsv1.ParallelPodManagement).WithRevisionHistoryLimit(2).
 		WithSelector(metav1ac.LabelSelector().WithMatchLabels(in.ofGeneration())).
 		WithUpdateStrategy(appsv1ac.StatefulSetUpdateStrategy().WithType(appsv1.RollingUpdateStatefulSetStrategyType)).
 		WithTemplate(in.template())
@@ -95,8 +99,7 @@ func (in input) installAgent() *corev1ac.ContainerApplyConfiguration {
 // server is the container of the server, which the agent starts and watches.
 func (in input) server() *corev1ac.ContainerApplyConfiguration {
 	return corev1ac.Container().WithName(serverContainer).WithImage(in.image).
-		WithCommand("/agent/database-agent").WithArgs("run", "--type="+string(in.db.Spec.Type),
-		"--database="+literal(databaseName(in.db)), "--user="+literal(userOf(in.db)), "--stop-timeout=110s").
+		WithCommand("/agent/database-agent").WithArgs(in.arguments()...).
 		WithPorts(
 			corev1ac.ContainerPort().WithName(portName).WithContainerPort(portOf(in.db.Spec.Type)).WithProtocol(corev1.ProtocolTCP),
 			corev1ac.ContainerPort().WithName(agentPortName).WithContainerPort(agentPort).WithProtocol(corev1.ProtocolTCP)).
@@ -107,10 +110,22 @@ func (in input) server() *corev1ac.ContainerApplyConfiguration {
 			corev1ac.VolumeMount().WithName(volumeAgent).WithMountPath("/agent").WithReadOnly(true),
 			corev1ac.VolumeMount().WithName(volumeAgent).WithMountPath("/etc/passwd").WithSubPath("passwd").WithReadOnly(true),
 			corev1ac.VolumeMount().WithName(volumeAgent).WithMountPath("/etc/group").WithSubPath("group").WithReadOnly(true),
-			corev1ac.VolumeMount().WithName(volumeRun).WithMountPath("/run/database"),
-			corev1ac.VolumeMount().WithName(volumeTmp).WithMountPath("/tmp"),
-			corev1ac.VolumeMount().WithName(volumeData).WithMountPath("/data"),
-			corev1ac.VolumeMount().WithName(volumeAccounts).WithMountPath("/etc/database/accounts").WithReadOnly(true))
+			corev1ac.VolumeMount().WithName(volumeRun).WithMountPath(result.RunDir),
+			corev1ac.VolumeMount().WithName(volumeTmp).WithMountPath(result.ScratchDir),
+			corev1ac.VolumeMount().WithName(volumeData).WithMountPath(result.DataDir),
+			corev1ac.VolumeMount().WithName(volumeAccounts).WithMountPath(result.AccountsDir).WithReadOnly(true))
+}
+
+// arguments are those of the agent that runs the server.
+func (in input) arguments() []string {
+	args := []string{
+		"run", "--type=" + string(in.db.Spec.Type), "--version=" + in.db.Status.Version,
+		"--database=" + literal(databaseName(in.db)), "--user=" + literal(userOf(in.db)), "--stop-timeout=110s",
+	}
+	if s := in.db.Status.Storage; s != nil && s.Adopted {
+		args = append(args, "--adopted")
+	}
+	return args
 }
 
 func probe(path string, period int32) *corev1ac.ProbeApplyConfiguration {

@@ -106,6 +106,9 @@ var Holds = []engine.Held{{Of: &corev1.Service{}}, {Of: &corev1.ConfigMap{}}, {O
 // Reads are the other types that the kind reads.
 var Reads = []client.Object{&discoveryv1.EndpointSlice{}}
 
+// owns are the types of the children that follow the spec.
+var owns = []client.Object{&corev1.Service{}, &corev1.ConfigMap{}}
+
 // Register adds the kind to the manager.
 func Register(mgr ctrl.Manager, o Options) error {
 	if err := observeCandidates(mgr.GetCache()); err != nil {
@@ -114,7 +117,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 	return engine.Register(mgr, &v1alpha1.LeaderElection{}, engine.Config[*v1alpha1.LeaderElection]{
 		Name:      Name,
 		Finalizer: Finalizer,
-		Owns:      []client.Object{&corev1.Service{}, &corev1.ConfigMap{}},
+		Owns:      owns,
 		Keeps:     []client.Object{&coordinationv1.Lease{}},
 		Proves:    proves,
 		References: []engine.Reference[*v1alpha1.LeaderElection]{

@@ -127,6 +127,10 @@ var _ = Describe("A LeaderElection", func() {
 		pod(e.Namespace, "ledger-1")
 		AwaitReady(Create(e))
 		Eventually(routed(e, "ledger-leader")).Should(HaveLen(1))
+		Eventually(func() (int32, error) { // the slices may show one first
+			err := Reload(e)
+			return e.Status.ReadyCandidates, err
+		}).Should(BeEquivalentTo(2))
 		op.Wire.Forget()
 		SetPodReady(a, false)
 		Eventually(leader(e)).Should(Equal("ledger-1 2"))

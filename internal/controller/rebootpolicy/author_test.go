@@ -29,7 +29,7 @@ var _ = Describe("The author of a RebootPolicy", func() {
 		return Author(ns, "author-"+ns, rules...)
 	}
 
-	It("is refused who may not read the Secret", func() {
+	It("rejects an author who may not read the Secret", func() {
 		ns := namespaceWithSecret()
 		other := rule("", "get", "secrets")
 		other.ResourceNames = []string{"another"}
@@ -38,7 +38,7 @@ var _ = Describe("The author of a RebootPolicy", func() {
 			MatchError(ContainSubstring("a RebootPolicy needs the right to get the Secret that spec.source.credentialsSecretRef names")))
 	})
 
-	It("is refused who may not read each Secret that the policy names", func() {
+	It("rejects an author who may not read each Secret that the policy names", func() {
 		full := policy("somewhere", "p")
 		named := secretRefs(reflect.ValueOf(&full.Spec).Elem(), "spec")
 		Expect(named).To(And(HaveKey("spec.source.credentialsSecretRef"), HaveKey("spec.source.tls.caSecretRef")))

@@ -84,7 +84,7 @@ func sourceName(p *v1alpha1.RebootPolicy) string {
 	return string(p.Spec.Source.Type) + "/" + p.Spec.Source.Database + "/" + value
 }
 
-// outcomeOf is what a reading without a value means: the source is to come back by itself, or a user has to
+// outcomeOf is what a reading without a value means: the source has to recover by itself, or a user has to
 // change something. In both cases it is read again in time, and nothing is restarted.
 func outcomeOf(fault *sqldb.Error) engine.Outcome {
 	const kept = ". The last value is kept, and nothing is restarted"
@@ -96,7 +96,7 @@ func outcomeOf(fault *sqldb.Error) engine.Outcome {
 	}
 }
 
-// before is what was told of this version of the spec before the operator was started: it still holds until
+// before is what was reported of this version of the spec before the operator was started: it still holds until
 // the value is read again.
 func before(p *v1alpha1.RebootPolicy) engine.Outcome {
 	conditions := p.Status.Conditions

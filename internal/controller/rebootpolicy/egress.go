@@ -152,7 +152,7 @@ func portWhere(spec corev1.PodSpec, meant func(corev1.ContainerPort) bool) corev
 	return corev1.ContainerPort{}
 }
 
-// selects tells whether a selector, which selects everything when it is nil, selects labels.
+// selects reports whether a selector, which selects everything when it is nil, selects labels.
 func selects(s *metav1.LabelSelector, set labels.Set) bool {
 	if s == nil {
 		return true

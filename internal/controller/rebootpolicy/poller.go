@@ -54,7 +54,7 @@ type answer struct {
 
 func (a answer) failed() bool { return a.fault != nil }
 
-// equal tells whether two answers are the same for those who write policies.
+// equal reports whether two answers are the same for those who write policies.
 func (a answer) equal(b *answer) bool {
 	if b == nil || a.kind != b.kind || a.hash != b.hash || a.failed() != b.failed() {
 		return false
@@ -62,7 +62,7 @@ func (a answer) equal(b *answer) bool {
 	return !a.failed() || a.fault.Reason == b.fault.Reason && a.fault.Message == b.fault.Message
 }
 
-// poller asks databases outside of the runs. What it knows is of no importance when it is lost: it asks anew.
+// poller asks databases outside of the runs. What it knows is of no importance when it is lost: it asks again.
 type poller struct {
 	reader   sqldb.Reader
 	readings *restart.Readings
@@ -70,7 +70,7 @@ type poller struct {
 	waker    *engine.Waker
 	wake     func(context.Context, client.ObjectKey)
 
-	ctx     context.Context //nolint:containedctx // it bounds what goes on between runs
+	ctx     context.Context //nolint:containedctx // it bounds what happens between runs
 	stop    context.CancelFunc
 	reading sync.WaitGroup
 
@@ -157,7 +157,7 @@ func (p *poller) read(one *poll, mark restart.Hash, q question) {
 	}
 }
 
-// take takes an answer, and tells whether it is another one.
+// take takes an answer, and reports whether it is another one.
 func (p *poller) take(one *poll, mark restart.Hash, a answer) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -210,7 +210,7 @@ func TestHanging(t *testing.T) {
 		t.Errorf("a statement that hangs was asked for %d times in an hour", n)
 	}
 	if n := pass(time.Hour, "app"); n < 5 || n > 7 {
-		t.Errorf("a statement that goes on hanging was asked for %d times in an hour", n)
+		t.Errorf("a statement that still hangs was asked for %d times in an hour", n)
 	}
 	if n := pass(10*time.Second, "another"); n == 0 {
 		t.Error("another question waits for the one before")

@@ -200,7 +200,7 @@ func (r *run) keepUpToDate(ctx context.Context) (engine.Outcome, error) {
 		if status.Watching != "" {
 			restart.Rebase(&status.RestartStatus)
 			r.Told(func() {
-				r.Event(corev1.EventTypeNormal, eventRebased, "something else is watched now; its value is taken as it is, and nothing is restarted for it")
+				r.Event(corev1.EventTypeNormal, eventRebased, "something else is watched now; its value is the baseline, and nothing is restarted for it")
 			})
 		}
 		status.Watching, status.ValueType = watching, ""
@@ -213,7 +213,7 @@ func (r *run) keepUpToDate(ctx context.Context) (engine.Outcome, error) {
 }
 
 // expectType takes a value as it is when it is of another type than before: that is a change of the table,
-// not of the value. A restart that is under way goes on, and is then for this value, too.
+// not of the value. A restart that is in progress continues, and is then for this value, too.
 func (r *run) expectType(kind sqldb.Kind) {
 	status := &r.Obj.Status
 	if !kind.Comparable(sqldb.Kind(status.ValueType)) && status.Pending == nil {
@@ -221,7 +221,7 @@ func (r *run) expectType(kind sqldb.Kind) {
 		was := status.ValueType
 		r.Told(func() {
 			r.Event(corev1.EventTypeWarning, eventTypeChanged,
-				"the type of the value has changed from %s to %s; it is taken as it is, and nothing is restarted for it", was, kind)
+				"the type of the value has changed from %s to %s; it is the new baseline, and nothing is restarted for it", was, kind)
 		})
 	}
 	if kind != sqldb.KindUnknown {

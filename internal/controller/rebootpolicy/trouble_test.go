@@ -39,7 +39,7 @@ var _ = Describe("Trouble", Ordered, func() {
 		return meta.IsStatusConditionTrue(p.Status.Conditions, "Stalled")
 	}
 
-	DescribeTable("with the database is told, and restarts nothing when it is over", func(reason sqldb.Reason, wantStalled bool) {
+	DescribeTable("with the database is reported, and restarts nothing when it is over", func(reason sqldb.Reason, wantStalled bool) {
 		p := watching(policy(ns, "p"))
 		was := p.Status.Observed
 		w.fails(ns, reason)
@@ -98,7 +98,7 @@ var _ = Describe("Trouble", Ordered, func() {
 		Expect(templates(d)).To(Equal(int64(1)))
 	})
 
-	It("with the Secret is told, and over as soon as it is right", func() {
+	It("with the Secret is reported, and over as soon as it is right", func() {
 		secret := credentials(ns, "the-password")
 		Remove(secret.DeepCopy())
 		p := Create(policy(ns, "p"))
@@ -126,7 +126,7 @@ var _ = Describe("Trouble", Ordered, func() {
 		Expect(everything(p, d)).NotTo(Or(ContainSubstring("the-password"), ContainSubstring("p@:")))
 	})
 
-	It("with the certificate authorities is told", func() {
+	It("with the certificate authorities is reported", func() {
 		p := Create(policy(ns, "p", func(s *v1alpha1.RebootPolicySpec) {
 			s.Source.TLS = &v1alpha1.SourceTLS{CASecretRef: &v1alpha1.CAReference{Name: "ca"}, ServerName: "db.acme.com"}
 		}))
@@ -146,7 +146,7 @@ var _ = Describe("Trouble", Ordered, func() {
 		Expect(w.readsOf(ns)()).To(BeZero())
 	})
 
-	It("is near when connections are not encrypted, and so it is told", func() {
+	It("is near when connections are not encrypted, and so it is reported", func() {
 		p := watching(policy(ns, "p", func(s *v1alpha1.RebootPolicySpec) { s.Source.TLS = &v1alpha1.SourceTLS{Mode: v1alpha1.TLSDisable} }))
 		Eventually(EventsOf(p)).Should(ContainElement(HavePrefix("Warning Unencrypted: connections to the database are not encrypted")))
 		Expect(Message(p, "Admitted")).To(ContainSubstring("not encrypted"))

@@ -109,6 +109,9 @@ type Options struct {
 // Holds are the children.
 var Holds = []engine.Held{{Of: &appsv1.Deployment{}}, {Of: &corev1.ConfigMap{}}, {Of: &corev1.Service{}}, {Of: &policyv1.PodDisruptionBudget{}}}
 
+// owns are the types of the children.
+var owns = []client.Object{&appsv1.Deployment{}, &corev1.ConfigMap{}, &corev1.Service{}, &policyv1.PodDisruptionBudget{}}
+
 // Register adds the kind to the manager.
 func Register(mgr ctrl.Manager, o Options) error {
 	if o.Clock == nil {
@@ -137,7 +140,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 	}
 	return engine.Register(mgr, &v1alpha1.SchedulerProfile{}, engine.Config[*v1alpha1.SchedulerProfile]{
 		Name:   Name,
-		Owns:   []client.Object{&appsv1.Deployment{}, &corev1.ConfigMap{}, &corev1.Service{}, &policyv1.PodDisruptionBudget{}},
+		Owns:   owns,
 		Places: func(*v1alpha1.SchedulerProfile) []string { return []string{o.Namespace} },
 		Proves: proves,
 		References: []engine.Reference[*v1alpha1.SchedulerProfile]{

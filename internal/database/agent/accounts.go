@@ -15,7 +15,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/acme/platform-operator/internal/database/result"
 	"github.com/acme/platform-operator/internal/database/server"
@@ -27,6 +29,22 @@ type account struct {
 	password   string // without one there is no login
 	revision   string
 	problem    string
+}
+
+// verifier matches what PostgreSQL stores as it is, in place of the digest of a password.
+var verifier = regexp.MustCompile(`^(md5[0-9a-f]{32}$|SCRAM-SHA-256\$)`)
+
+// checkPassword returns a password that can be set, or what is wrong with it.
+func checkPassword(databaseType, password string) (good, problem string) {
+	switch {
+	case strings.ContainsRune(password, 0):
+		return "", "the password has a NUL character: set another"
+	case !utf8.ValidString(password): // what a server says of it has some of its bytes
+		return "", "the password is not UTF-8 text: set another"
+	case databaseType == result.Postgres && verifier.MatchString(password):
+		return "", "PostgreSQL takes a password like this for the digest of another one: set another"
+	}
+	return password, ""
 }
 
 // accounts reads what is wanted of the user's accounts.
@@ -42,10 +60,8 @@ func (o Options) accounts() ([]account, error) {
 			}
 		case err != nil:
 			return nil, err
-		case strings.ContainsRune(password, 0):
-			w.problem = "the password has a NUL character: set another"
 		default:
-			w.password = password
+			w.password, w.problem = checkPassword(o.Type, password)
 		}
 		revision, err := os.ReadFile(filepath.Join(o.AccountsDir, slot+"-revision"))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {

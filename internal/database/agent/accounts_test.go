@@ -27,6 +27,34 @@ func (p *pod) waitAccount(slot string, ok func(result.Account) bool) {
 	})
 }
 
+// A password that the server would take for something else, or of which its answer would have some bytes, is not set at all.
+func TestPasswordsThatAreNotSet(t *testing.T) {
+	t.Parallel()
+	p := newPod(t, result.Postgres)
+	p.start()
+	for password, want := range map[string]string{
+		"md5" + strings.Repeat("0", 32):   "takes a password like this for the digest",
+		"SCRAM-SHA-256$4096:c2FsdA==$a:b": "takes a password like this for the digest",
+		"\xe9pa55":                        "is not UTF-8 text",
+	} {
+		p.mount("accounts/b-password", password)
+		p.waitAccount(result.SlotB, func(a result.Account) bool { return strings.Contains(a.Error, want) && !a.InForce && !a.Login })
+	}
+	p.mount("accounts/b-password", "md5 is only how it begins")
+	p.waitAccount(result.SlotB, func(a result.Account) bool { return a.Error == "" && a.Login })
+}
+
+// The owner of a database may set another role for all who log in to it; the administrator stays who it is.
+func TestARoleOfTheDatabaseIsNotTheAdministrators(t *testing.T) {
+	t.Parallel()
+	p := newPod(t, result.Postgres)
+	p.start()
+	p.exec(p.user(), "ALTER DATABASE "+p.names.Database+" SET role = 'acme_owner'")
+	p.stop()
+	p.start()
+	p.exec(p.user(), "CREATE TABLE t (id int)")
+}
+
 func TestRotation(t *testing.T) {
 	t.Parallel()
 	forEngines(t, func(t *testing.T, kind string) {

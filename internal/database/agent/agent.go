@@ -30,6 +30,11 @@ type Options struct {
 	// Port is the server's port, 0 for the default of the type.
 	Port int
 
+	// Version is the one that the server of the image must have, such as 18 or 8.4; empty allows any.
+	Version string
+	// Adopted: the data was there before. An empty folder is an error.
+	Adopted bool
+
 	DataDir, RunDir, ScratchDir                  string
 	AccountsDir, ParametersDir, TLSDir, SetupDir string
 	EncryptionDir                                string

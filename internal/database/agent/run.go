@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -73,6 +72,9 @@ func (r *runner) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.hold.release()) }()
+	if err := r.checkProgram(ctx); err != nil {
+		return err
+	}
 	if err := r.initialize(ctx); err != nil {
 		return err
 	}
@@ -123,66 +125,6 @@ func (r *runner) launch(parameters map[string]string) (server.Launch, error) {
 	return server.Launch{
 		Data: r.data(), Run: r.RunDir, Listen: r.Listen, Port: r.port(), AdminPassword: password, TLS: tls, Parameters: parameters,
 	}, err
-}
-
-// initialize makes the data folder beside its place and renames it when it is complete. A folder with anything else in it is left alone.
-func (r *runner) initialize(ctx context.Context) error {
-	entries, err := os.ReadDir(r.data())
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("looking at the data: %w", err)
-	}
-	if len(entries) > 0 {
-		if !r.engine.IsData(r.data()) {
-			return result.Errorf(result.InvalidInput, "%s holds something that is no data of %s: nothing was changed; move it away", r.data(), r.Type)
-		}
-		return nil
-	}
-	return r.makeData(ctx)
-}
-
-func (r *runner) makeData(ctx context.Context) error {
-	r.setPhase(result.Initializing)
-	half := filepath.Join(r.DataDir, ".init")
-	if err := errors.Join(os.RemoveAll(half), os.MkdirAll(half, 0o700)); err != nil {
-		return fmt.Errorf("making room for the data: %w", err)
-	}
-	l, err := r.launch(nil)
-	if err != nil {
-		return err
-	}
-	l.Data = half
-	cmd, err := r.engine.Initialize(ctx, l)
-	if err != nil {
-		return err
-	}
-	if err := r.output(ctx, cmd); err != nil {
-		return fmt.Errorf("initialising the data: %w", err)
-	}
-	if err := os.Remove(r.data()); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	// Everything is durable before its name says that it is complete.
-	if err := syncTree(half); err != nil {
-		return fmt.Errorf("writing the data to disk: %w", err)
-	}
-	return errors.Join(os.Rename(half, r.data()), syncFolder(r.DataDir))
-}
-
-func syncTree(root string) error {
-	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.IsDir() && !entry.Type().IsRegular() {
-			return err
-		}
-		return syncFolder(path)
-	})
-}
-
-func syncFolder(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // awaitForeign removes a server's lock file that a server of ours has left, which is proved by the agent's own lock, and waits for

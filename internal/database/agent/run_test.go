@@ -87,7 +87,7 @@ func TestOddNamesAndPasswords(t *testing.T) {
 		"mysql root":        {result.MySQL, "select", "root", `quote'double"back\slash`},
 		"mysql postgres":    {result.MySQL, "root", "postgres", "line\nbreak\ttab 'x'"},
 		"mysql quotes":      {result.MySQL, strings.Repeat("x", 60) + "`'\"", strings.Repeat("y", 29) + "`'\"", "pässwörd-密码"},
-		"mysql wildcards":   {result.MySQL, "a_b%c", "-rf", `$(reboot)`},
+		"mysql wildcards":   {result.MySQL, `a_b%c\d`, "-rf", `$(reboot)`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -188,20 +188,51 @@ func TestSomethingElseInTheDataFolderIsLeftAlone(t *testing.T) {
 		}
 		p.own("data/data")
 		p.mount("data/data/precious", "text")
-		p.launch()
-		<-p.exited
-		text, err := os.ReadFile(p.path("run/result"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := result.Decode(string(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.wantReason(r, result.InvalidInput, "nothing was changed")
+		p.refuses()
 		if _, err := os.Stat(p.path("data/data/precious")); err != nil {
 			t.Error(err)
 		}
+	})
+}
+
+// refuses asserts that the agent ends, and says that it changed nothing.
+func (p *pod) refuses(extra ...string) {
+	p.t.Helper()
+	p.launch(extra...)
+	<-p.exited
+	text, err := os.ReadFile(p.path("run/result"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	r, err := result.Decode(string(text))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.wantReason(r, result.InvalidInput, "nothing was changed")
+}
+
+// TestNothingIsMadeThatWasNotWanted: no data in place of that which was adopted, and none of the version that an image happens to have.
+func TestNothingIsMadeThatWasNotWanted(t *testing.T) {
+	t.Parallel()
+	forEngines(t, func(t *testing.T, kind string) {
+		for _, wrong := range []string{"--adopted", "--version=1"} {
+			p := newPod(t, kind)
+			p.refuses(wrong)
+			if _, err := os.Stat(p.path("data/data")); !os.IsNotExist(err) {
+				t.Errorf("%s: there is a database, or %v", wrong, err)
+			}
+		}
+		p := newPod(t, kind)
+		p.start()
+		s, err := p.status()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.exec(p.user(), "CREATE TABLE t (id int)")
+		p.stop()
+		version := strings.FieldsFunc(s.ServerVersion, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })[0]
+		p.start("--adopted", "--version="+version)
+		p.exec(p.user(), "INSERT INTO t VALUES (1)")
 	})
 }
 

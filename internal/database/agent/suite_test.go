@@ -48,7 +48,7 @@ func build(m *testing.M) (int, error) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	program = filepath.Join(dir, "database-agent")
-	cmd := exec.CommandContext(context.Background(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, "../../../cmd/database-agent")
+	cmd := exec.CommandContext(context.Background(), "go", "build", "-ldflags", "-s -w", "-o", program, "../../../cmd/database-agent")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return 1, fmt.Errorf("building the agent: %w: %s", err, output)

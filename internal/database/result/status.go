@@ -129,13 +129,18 @@ func CheckNames(databaseType, database, user string) error {
 	if err := checkName("user", user, length(databaseType, user), maxName(databaseType)); err != nil {
 		return err
 	}
-	if user == Admin || user == Owner || strings.HasPrefix(user, "pg_") && databaseType == Postgres {
+	if isReserved(databaseType, user) {
 		return Errorf(InvalidInput, "the user name %q is reserved: choose another", user)
 	}
 	if slices.Contains(reserved[databaseType], strings.ToLower(database)) {
 		return Errorf(InvalidInput, "the database name %q is reserved: choose another", database)
 	}
 	return nil
+}
+
+// isReserved reports whether the agent or the server keeps the name of a user for itself.
+func isReserved(databaseType, user string) bool {
+	return user == Admin || user == Owner || databaseType == Postgres && (strings.HasPrefix(user, "pg_") || user == "public" || user == "none")
 }
 
 const maxDatabase = 63

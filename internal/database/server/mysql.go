@@ -137,6 +137,10 @@ func (m mysqlEngine) Command(l Launch) (*exec.Cmd, error) {
 	return program(m.arguments(l), "mariadbd", "mysqld")
 }
 
+func (mysqlEngine) Program() (*exec.Cmd, error) {
+	return program([]string{"--no-defaults", "--version"}, "mariadbd", "mysqld")
+}
+
 func (m mysqlEngine) Dump(t Target, _ Snapshot) (*exec.Cmd, error) {
 	args := []string{
 		"--single-transaction", "--quick", "--routines", "--triggers", "--events", "--hex-blob", "--no-tablespaces", "--default-character-set=utf8mb4",

@@ -164,8 +164,8 @@ func (m mysqlEngine) Account(ctx context.Context, db Queryer, name string) (l Lo
 }
 
 func (m mysqlEngine) Create(n Names, name string) []string {
-	// In a GRANT, both characters are wildcards.
-	database := strings.NewReplacer("_", `\_`, "%", `\%`).Replace(n.Database)
+	// In a GRANT, the name is a pattern.
+	database := strings.NewReplacer(`\`, `\\`, "_", `\_`, "%", `\%`).Replace(n.Database)
 	return []string{
 		"CREATE USER IF NOT EXISTS " + m.name(name) + " ACCOUNT LOCK",
 		"GRANT ALL ON " + m.Ident(database) + ".* TO " + m.name(name),

@@ -101,6 +101,8 @@ func (p postgres) Check(l Launch) (*exec.Cmd, error) {
 
 func (p postgres) Command(l Launch) (*exec.Cmd, error) { return program(p.arguments(l), "postgres") }
 
+func (postgres) Program() (*exec.Cmd, error) { return program([]string{"--version"}, "postgres") }
+
 func (p postgres) Dump(t Target, s Snapshot) (*exec.Cmd, error) {
 	args := []string{"--format=custom", "--compress=0", "--no-password", "--exclude-schema=" + result.Admin, "--dbname=" + p.connection(t)}
 	if id := s.ID(); id != "" {

@@ -19,11 +19,12 @@ import (
 )
 
 // quiet keeps statements of the agent out of the server's log, because they hold passwords. search_path keeps functions of the user
-// from being called by the administrator, and standard_conforming_strings makes Literal quote all that is in a text.
+// from being called by the administrator, standard_conforming_strings makes Literal quote all that is in a text, and role makes
+// the administrator stay who it is when the owner has set another role for the database.
 var quiet = map[string]string{
 	"log_statement": "none", "log_min_error_statement": "panic", "log_min_duration_statement": "-1", "log_duration": "off",
 	"log_min_duration_sample": "-1", "search_path": "pg_catalog", "standard_conforming_strings": "on",
-	"statement_timeout": "0", "idle_in_transaction_session_timeout": "0",
+	"role": "none", "statement_timeout": "0", "idle_in_transaction_session_timeout": "0",
 	"default_transaction_read_only": "off", "lock_timeout": "0", "password_encryption": "scram-sha-256", "session_preload_libraries": "",
 	"log_parser_stats": "off", "debug_print_parse": "off", "debug_print_rewritten": "off", "debug_print_plan": "off",
 }

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -77,6 +78,8 @@ type Engine interface {
 	Check(l Launch) (*exec.Cmd, error)
 	// Command is the server.
 	Command(l Launch) (*exec.Cmd, error)
+	// Program is the server of the image, which says what it is and ends.
+	Program() (*exec.Cmd, error)
 	// Signals are the ones that stop the server safely, and at once without losing what is committed.
 	Signals() (safely, atOnce syscall.Signal)
 
@@ -193,6 +196,15 @@ func ForType(name string) (Engine, error) {
 	default:
 		return nil, result.Errorf(result.InvalidInput, "the type %q is unknown: set %s or %s", name, result.Postgres, result.MySQL)
 	}
+}
+
+// programVersion is a version in what a server says of itself: "postgres (PostgreSQL) 18.1 (Debian …)", "mysqld  Ver 8.4.3 for Linux …".
+var programVersion = regexp.MustCompile(`(?:\) |Ver )([0-9]+(?:\.[0-9]+)*)`)
+
+// IsOfVersion reports whether what a server says of itself is of a version, such as 18 or 8.4.
+func IsOfVersion(said, version string) bool {
+	found := programVersion.FindStringSubmatch(said)
+	return found != nil && (found[1] == version || strings.HasPrefix(found[1], version+"."))
 }
 
 // places are where packages put servers that are not on the path.

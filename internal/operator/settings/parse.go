@@ -25,21 +25,31 @@ import (
 // unknown field, a duplicate key, another apiVersion or kind, a value of the wrong type, a second document, an
 // invalid value.
 func Parse(data []byte) (*configv1alpha1.PlatformOperatorConfig, error) {
-	config := &configv1alpha1.PlatformOperatorConfig{}
+	config, unknown, err := ParseKnown(data)
+	if unknown != nil {
+		return nil, unknown
+	}
+	return config, err
+}
+
+// ParseKnown is Parse for a text that another version of the operator may read: it leaves fields out that this version does not know,
+// and says which.
+func ParseKnown(data []byte) (config *configv1alpha1.PlatformOperatorConfig, unknown, err error) {
+	config = &configv1alpha1.PlatformOperatorConfig{}
 	document, err := toJSON(data)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if document != nil {
-		if err := decode(document, config); err != nil {
-			return nil, err
+		if unknown, err = decode(document, config); err != nil {
+			return nil, nil, err
 		}
 	}
 	configv1alpha1.Default(config)
 	if err := configv1alpha1.Validate(config).ToAggregate(); err != nil {
-		return nil, err
+		return nil, unknown, err
 	}
-	return config, nil
+	return config, unknown, nil
 }
 
 // toJSON returns the one document of a YAML text as JSON, or nil if the text is empty. It uses the YAML library
@@ -66,20 +76,24 @@ func toJSON(data []byte) ([]byte, error) {
 	return document, nil
 }
 
-func decode(document []byte, config *configv1alpha1.PlatformOperatorConfig) error {
+// decode returns the fields of a document that a configuration does not have as an error of their own.
+func decode(document []byte, config *configv1alpha1.PlatformOperatorConfig) (unknown, err error) {
 	// Fields of another kind or version would all seem unknown, so the type is checked first.
 	var typeMeta metav1.TypeMeta
 	if err := strictjson.UnmarshalCaseSensitivePreserveInts(document, &typeMeta); err != nil {
-		return explain(err)
+		return nil, explain(err)
 	}
 	if err := configv1alpha1.ValidateType(typeMeta).ToAggregate(); err != nil {
-		return err
+		return nil, err
 	}
-	unknown, err := strictjson.UnmarshalStrict(document, config)
+	fields, err := strictjson.UnmarshalStrict(document, config)
 	if err != nil {
-		return explain(err)
+		return nil, explain(err)
 	}
-	return utilerrors.NewAggregate(unknown)
+	if len(fields) > 0 { // an aggregate of none would be an error that is not nil
+		unknown = utilerrors.NewAggregate(fields)
+	}
+	return unknown, nil
 }
 
 // explain converts a decoder's error about Go types into one about fields and their values.

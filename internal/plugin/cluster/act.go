@@ -78,7 +78,9 @@ func (c *Cluster) Children(
 			if err != nil {
 				return nil, fmt.Errorf("listing %s: %w", k.Resource, err)
 			}
-			byKind[name] = plugin.Belong(o, byKind[name], c.OperatorNamespace)
+			if byKind[name], err = proved(o, plugin.Belong(o, byKind[name], c.OperatorNamespace)); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return byKind, nil

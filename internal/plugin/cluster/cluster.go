@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -45,8 +46,17 @@ type Cluster struct {
 	metadata  metadata.Interface
 }
 
-// Open connects to a cluster, and asks what it serves. Groups whose API server does not answer are left out.
+// Open connects to a cluster that serves the operator's kinds.
 func Open(config *rest.Config, namespace, operatorNamespace string) (*Cluster, error) {
+	c, err := OpenAny(config, namespace, operatorNamespace)
+	if err == nil && len(c.Kinds) == 0 {
+		err = plugin.ErrNoKinds
+	}
+	return c, err
+}
+
+// OpenAny connects to a cluster, and asks what it serves. Groups whose API server does not answer are left out.
+func OpenAny(config *rest.Config, namespace, operatorNamespace string) (*Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // the API server's own priorities are fairer
 	client, err := rest.HTTPClientFor(config)
@@ -62,9 +72,6 @@ func Open(config *rest.Config, namespace, operatorNamespace string) (*Cluster, e
 		return nil, err
 	}
 	c.Kinds, c.Resources = plugin.Kinds(lists), plugin.Resources(lists)
-	if len(c.Kinds) == 0 {
-		return nil, plugin.ErrNoKinds
-	}
 	return c, nil
 }
 
@@ -147,7 +154,8 @@ func (c *Cluster) eachMetadata(ctx context.Context, k plugin.Kind, namespace, se
 }
 
 // together runs work for each kind, several at once. The resources of kinds that the user may not list, and those that the
-// API server does not list for another reason, are returned. An error is returned when nothing could be listed at all.
+// API server does not list for another reason, are returned. When nothing could be listed at all, an
+// error is returned: one that is not about rights, if there is one.
 func together(kinds []plugin.Kind, work func(plugin.Kind) error) (plugin.Hidden, error) {
 	var lock sync.Mutex
 	var all sync.WaitGroup
@@ -172,7 +180,8 @@ func together(kinds []plugin.Kind, work func(plugin.Kind) error) (plugin.Hidden,
 	}
 	all.Wait()
 	if len(errs) > 0 && len(errs) == len(kinds) {
-		return hidden, errs[0]
+		other := slices.IndexFunc(errs, func(err error) bool { return !apierrors.IsForbidden(err) })
+		return hidden, errs[max(other, 0)]
 	}
 	return hidden, nil
 }

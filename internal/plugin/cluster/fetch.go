@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/acme/platform-operator/internal/plugin"
+	"github.com/acme/platform-operator/internal/plugin/planning"
 )
 
 // asTable asks the API server for an object as kubectl prints it.
@@ -73,7 +74,21 @@ func (c *Cluster) children(ctx context.Context, f *plugin.Fetched) error {
 		})
 	})
 	f.Hidden.Add(hidden)
+	if err != nil && !apierrors.IsForbidden(err) { // what may not be listed is noted
+		return err
+	}
+	f.Children, err = proved(f.Object, f.Children)
 	return err
+}
+
+// proved are those of the found objects that may be children by their names: users who may write in a namespace may write marks and owner
+// references there.
+func proved(owner *unstructured.Unstructured, found []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+	proves, err := planning.Proof(owner)
+	if err != nil || proves == nil {
+		return found, err
+	}
+	return slices.DeleteFunc(found, func(o *unstructured.Unstructured) bool { return !proves(o) }), nil
 }
 
 // withPods are the kinds of children whose pods are looked at.

@@ -48,20 +48,38 @@ type program struct {
 
 // Run runs the program and returns its exit code. An error is one line on the error stream.
 func Run(ctx context.Context, o Options, args []string) (code int) {
+	failed := 1 // the code after an error
 	defer func() {
 		if fault := recover(); fault != nil {
 			fmt.Fprintf(o.ErrOut, "error: this is a mistake of kubectl acme %s, please report it: %v\n", o.Version, fault)
-			code = 1
+			code = failed
 		}
 	}()
-	cmd := New(o)
-	cmd.SetArgs(args)
-	if err := cmd.ExecuteContext(ctx); err != nil {
-		fmt.Fprintf(o.ErrOut, "error: %s\n", plugin.Explain(err))
+	root := New(o)
+	root.SetArgs(args)
+	if verb, _, err := root.Find(args); err == nil && verb.Annotations[failsWith] != "" {
+		failed = 2
+	}
+	err := root.ExecuteContext(ctx)
+	var found finding
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &found):
 		return 1
 	}
-	return 0
+	fmt.Fprintf(o.ErrOut, "error: %s\n", plugin.Explain(err))
+	return failed
 }
+
+// finding is the error of a command that has found something, and has printed it: the exit code is 1.
+type finding string
+
+// Error implements error.
+func (f finding) Error() string { return string(f) }
+
+// failsWith is the annotation of commands whose exit code 1 is a finding, so that of errors is 2.
+const failsWith = "fails-with-2"
 
 // New returns the command with all its verbs.
 func New(o Options) *cobra.Command {
@@ -89,8 +107,9 @@ func New(o Options) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())
 	})
-	root.AddCommand(p.status(), p.why(), p.run(), p.suspend(), p.resume(), p.restart())
+	root.AddCommand(p.status(), p.why(), p.run(), p.suspend(), p.resume(), p.restart(), p.plan(), p.doctor(), p.report())
 	must(root.RegisterFlagCompletionFunc("namespace", p.completeNamespaces))
+	must(root.RegisterFlagCompletionFunc("operator-namespace", p.completeNamespaces))
 	return root
 }
 
@@ -121,8 +140,10 @@ func (p *program) addAllNamespaces(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&p.allNamespaces, "all-namespaces", "A", false, "Look in all namespaces.")
 }
 
-// open connects to the cluster of the flags.
-func (p *program) open() (*cluster.Cluster, error) {
+// open connects to the cluster of the flags, which has to serve the operator's kinds.
+func (p *program) open() (*cluster.Cluster, error) { return p.openWith(cluster.Open) }
+
+func (p *program) openWith(open func(*rest.Config, string, string) (*cluster.Cluster, error)) (*cluster.Cluster, error) {
 	config, err := p.flags.ToRESTConfig()
 	if err != nil {
 		return nil, err
@@ -135,7 +156,7 @@ func (p *program) open() (*cluster.Cluster, error) {
 	if p.allNamespaces {
 		namespace = ""
 	}
-	return cluster.Open(config, namespace, p.operatorNamespace)
+	return open(config, namespace, p.operatorNamespace)
 }
 
 // target connects to the cluster, and parses what the user names there.

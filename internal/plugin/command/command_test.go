@@ -206,9 +206,13 @@ func TestCommand(t *testing.T) {
 		{"run", testRun},
 		{"suspend and resume", testSuspend},
 		{"restart", testRestart},
+		{"plan", testPlan},
+		{"doctor", testDoctor},
+		{"report", testReport},
 		{"completion", testCompletion},
 		{"bad input", testBadInput},
 		{"many objects", testMany},
+		{"webhooks", testWebhooks},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(w.in(t)) })
 	}
@@ -235,6 +239,8 @@ func testBadInput(w *world) {
 	down.CurrentContext = "x"
 	w.must(clientcmd.WriteToFile(*down, filepath.Join(w.folder, "down")))
 	w.fail("down", []string{"the cluster cannot be reached", "kubectl config current-context"}, "status")
+	w.fail("down", []string{"the cluster cannot be reached"}, "doctor")
+	w.fail("down", []string{"the cluster cannot be reached"}, "report")
 	w.must(os.WriteFile(filepath.Join(w.folder, "garbage"), []byte("}{"), 0o600))
 	w.fail("garbage", []string{"there is no cluster to ask", "set KUBECONFIG"}, "status")
 
@@ -261,6 +267,10 @@ func testCompletion(w *world) {
 	w.contains(objects, "ct/complete-me\n")
 	w.lacks(objects, "nightly")
 	w.contains(complete("status", "-n", "team-"), "team-a\n", "team-b\n")
+	w.contains(complete("doctor", "--operator-namespace", "platform-op"), "platform-operator-system\n")
+	w.contains(complete("plan", "-f", ""), "yaml\nyml\njson\n", ":8\n") // files with these ends
+	w.contains(complete("report", "--file", ""), "tar.gz\ntgz\n", ":8\n")
+	w.contains(complete("report", ""), ":4\n") // no files
 	w.contains(complete("status", "-o", ""), "json\nyaml\nwide\n")
 	w.contains(w.succeed("admin", "completion", "bash"), "__start_kubectl-acme")
 }

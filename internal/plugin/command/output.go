@@ -6,6 +6,8 @@ package command
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 
@@ -25,10 +27,15 @@ func (p *program) checkOutput() error {
 func (p *program) print(value any, forPeople func(plugin.Printer)) error {
 	switch p.output {
 	case "json":
-		e := json.NewEncoder(p.Out)
+		var text strings.Builder
+		e := json.NewEncoder(&text)
 		e.SetIndent("", "  ")
 		e.SetEscapeHTML(false)
-		return e.Encode(value)
+		if err := e.Encode(value); err != nil {
+			return fmt.Errorf("writing JSON: %w", err)
+		}
+		_, err := io.WriteString(p.Out, plugin.EscapeControls(text.String()))
+		return err
 	case "yaml":
 		text, err := yaml.Marshal(value)
 		if err != nil {

@@ -18,6 +18,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -104,6 +105,11 @@ func (w *world) forge(tab *batchv1alpha1.CronTab) {
 			Annotations: map[string]string{names.AnnotationOwner: names.OwnerMark("crontab", tab)},
 		}}))
 	}
+	// With the owner reference, too, as the administrator of the same namespace can write it: the name proves nothing.
+	owner := *metav1.NewControllerRef(tab, batchv1alpha1.GroupVersion.WithKind("CronTab"))
+	w.must(w.admin.Create(w.Context(), &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "team-a", Name: "forged;\x1b[2J", Labels: map[string]string{names.LabelOwnerUID: string(tab.UID)}, OwnerReferences: []metav1.OwnerReference{owner},
+	}}))
 }
 
 // invalid shows a CronTab that a user has to change.
@@ -132,6 +138,12 @@ func testTenant(w *world) {
 		out = w.succeed("admin", "status", "acmens/team-z")
 		return strings.Contains(out, "AcmeNamespace team-z: Ready"), out
 	})
+	w.must(w.admin.Get(w.Context(), client.ObjectKeyFromObject(team), team))
+	w.must(w.admin.Create(w.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "app-z", Name: "forged", Labels: map[string]string{names.LabelOwnerUID: string(team.UID)},
+	}}))
+	out = w.succeed("admin", "status", "acmens/team-z")
+	w.lacks(out, "forged")
 	w.contains(out, "  Namespace app-z: active\n", "  ResourceQuota app-z/", "  RoleBinding app-z/", "  NetworkPolicy app-z/")
 
 	w.user("sam")

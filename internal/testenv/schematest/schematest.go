@@ -105,7 +105,7 @@ func WantRefused(t *testing.T, got []string, field string, messages ...string) {
 	t.Helper()
 	for _, g := range got {
 		if !strings.HasPrefix(g, field+": ") {
-			t.Errorf("another field is refused: %s", g)
+			t.Errorf("another field is rejected: %s", g)
 		}
 	}
 	for _, m := range messages {

@@ -50,7 +50,7 @@ func Remove(o client.Object, opts ...client.DeleteOption) {
 // Reload reads an object as it is now.
 func Reload(o client.Object) error { return Admin.Get(ctx, client.ObjectKeyFromObject(o), o) }
 
-// Change changes an object, whoever else changes it meanwhile.
+// Change changes an object, even if others change it meanwhile.
 func Change[T client.Object](o T, do func(T)) {
 	ginkgo.GinkgoHelper()
 	gomega.Eventually(func(g gomega.Gomega) {

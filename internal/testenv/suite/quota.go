@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// QuotaCounted tells whether a quota of a namespace shows as used what there is. kube-controller-manager makes a ServiceAccount in each
+// QuotaCounted reports whether a quota of a namespace shows as used what there is. kube-controller-manager makes a ServiceAccount in each
 // namespace, and counts it and what others make, at any time after that.
 func QuotaCounted(namespace string, quota corev1.ResourceQuotaStatus) bool {
 	ginkgo.GinkgoHelper()

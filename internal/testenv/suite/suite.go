@@ -29,7 +29,7 @@ const (
 	// aMoment is how long specs look whether something does not happen.
 	aMoment = 500 * time.Millisecond
 	// poll is how often specs look.
-	poll = 20 * time.Millisecond
+	poll = 50 * time.Millisecond
 )
 
 // What specs work with. It is there from Setup.Prepare on.
@@ -109,7 +109,7 @@ func newPlane() {
 	}
 }
 
-// ClientOf is the client of whoever has an access, also of those who may not ask which kinds there are.
+// ClientOf is the client of a user with that access, also of those who may not ask which kinds there are.
 func ClientOf(config *rest.Config) client.Client {
 	ginkgo.GinkgoHelper()
 	c, err := client.New(config, client.Options{Scheme: scheme, Mapper: Admin.RESTMapper()})

@@ -88,7 +88,7 @@ func TestItWaitsUntilItIsAskedToEnd(t *testing.T) {
 	if _, err := io.ReadAll(stdout); err != nil { // ends when it listens
 		t.Fatal(err)
 	}
-	if err := cmd.Process.Signal(syscall.SIGCHLD); err != nil { // nobody to take in: it goes on
+	if err := cmd.Process.Signal(syscall.SIGCHLD); err != nil { // nobody to take in: it continues
 		t.Fatal(err)
 	}
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {

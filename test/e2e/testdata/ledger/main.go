@@ -5,6 +5,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -29,7 +30,7 @@ func main() {
 	if len(os.Args) < 2 {
 		log.Fatal("usage: ledger migrate | serve | execute URL STATEMENT")
 	}
-	ctx, url := context.Background(), os.Getenv("DATABASE_URL")
+	ctx, url := context.Background(), cmp.Or(os.Getenv("DATABASE_URL"), os.Getenv("uri")) // as a WebApp has it, and a Secret of a Database
 	var err error
 	switch verb, rest := os.Args[1], os.Args[2:]; {
 	case verb == "migrate" && len(rest) == 0:

@@ -31,10 +31,11 @@ complete() ( # folder
   cp /bin/busybox bin
   ln -s busybox bin/sh
   echo 'postgres:x:65532:65532::/:/bin/sh' >etc/passwd
-  install --mode=755 "$here/run" run
+  install --mode=755 "$here/run" start # not run: containers have a folder of that name
   ldd "$at"/bin/{postgres,initdb} "$at"/lib/{plpgsql,dict_snowball}.so |
     awk '$2 == "=>" { print $3 } $1 ~ /^\// && $2 ~ /^\(/ { print $1 }' | sort -u |
     xargs cp --dereference --parents --target-directory=. /usr/share/zoneinfo/Etc/UTC
+  cp --recursive --parents --target-directory=. /usr/lib/locale/C.utf8
   "$at/bin/postgres" --version
 )
 

@@ -39,11 +39,22 @@ type Options struct {
 // Holds are the NetworkPolicies.
 var Holds = []engine.Held{{Of: &networkingv1.NetworkPolicy{}}}
 
+// owns are the types of its children.
+var owns = []client.Object{&networkingv1.NetworkPolicy{}}
+
+// Plan says what follows from a Robot.
+func Plan() engine.Plan {
+	return engine.PlanOf[*v1alpha1.Robot]{
+		Of: v1alpha1.GroupVersion.WithKind("Robot"), Name: "robot", Owns: owns,
+		Children: func(r *v1alpha1.Robot, _ engine.Known) (engine.Planned, error) { return engine.Planned{Children: desired(r)}, nil },
+	}.Plan()
+}
+
 // Register adds the kind to the manager.
 func Register(mgr ctrl.Manager, o Options) error {
 	return engine.Register(mgr, &v1alpha1.Robot{}, engine.Config[*v1alpha1.Robot]{
 		Name:     "robot",
-		Owns:     []client.Object{&networkingv1.NetworkPolicy{}},
+		Owns:     owns,
 		RetryMax: o.RetryMax,
 		Clock:    o.Clock,
 	}, kind{})

@@ -1,15 +1,13 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package acmenamespace
+package inforce
 
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -17,51 +15,47 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
+	"github.com/acme/platform-operator/config/policy"
 	"github.com/acme/platform-operator/internal/names"
 )
 
-// guardrailPolicy is the guardrail policy with its bindings, by name, as this version of the operator ships it.
-type guardrailPolicy struct {
-	policy   admissionregistrationv1.ValidatingAdmissionPolicySpec
+// Policy is an admission policy with its bindings, by name, as this version of the operator ships it.
+type Policy struct {
+	// Name is the name that it has in every installation.
+	Name string
+
+	spec     admissionregistrationv1.ValidatingAdmissionPolicySpec
 	bindings map[string]admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec
 }
 
-// installPolicy returns the command that installs the policy of a version of the operator.
-func installPolicy(version string) string {
-	const address = "https://github.com/acme/platform-operator//config/tenancy/policy"
-	if !strings.HasPrefix(version, "v") {
-		return fmt.Sprintf("kubectl apply --server-side -k '%s'", address)
-	}
-	return fmt.Sprintf("kubectl apply --server-side -k '%s?ref=%s'", address, version)
-}
-
-// readPolicy parses the policy from YAML, with the names that every installation uses.
-func readPolicy(text []byte) (guardrailPolicy, error) {
+// Parse reads one policy with its bindings from YAML. It has the names that policies have before kustomize adds the operator's to
+// them.
+func Parse(text []byte) (Policy, error) {
 	const prefix = names.Operator + "-"
-	g := guardrailPolicy{bindings: map[string]admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{}}
+	p := Policy{bindings: map[string]admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{}}
 	for d := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096); ; {
 		var u map[string]any
 		err := d.Decode(&u)
 		switch {
 		case errors.Is(err, io.EOF):
-			return g, nil
+			return p, nil
 		case err != nil:
-			return g, err
+			return p, err
 		}
 		if u["kind"] == "ValidatingAdmissionPolicy" {
-			policy := &admissionregistrationv1.ValidatingAdmissionPolicy{}
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u, policy); err != nil {
-				return g, err
+			v := &admissionregistrationv1.ValidatingAdmissionPolicy{}
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u, v); err != nil {
+				return p, err
 			}
-			g.policy = policy.Spec
+			p.Name, p.spec = prefix+v.Name, v.Spec
 			continue
 		}
 		binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u, binding); err != nil {
-			return g, err
+			return p, err
 		}
 		binding.Spec.PolicyName = prefix + binding.Spec.PolicyName
-		g.bindings[prefix+binding.Name] = binding.Spec
+		p.bindings[prefix+binding.Name] = binding.Spec
 	}
 }
 
@@ -73,9 +67,25 @@ func samePolicy(a, b admissionregistrationv1.ValidatingAdmissionPolicySpec) bool
 			out.FailurePolicy = new(admissionregistrationv1.Fail)
 		}
 		defaultMatch(out.MatchConstraints)
+		unfold(out)
 		return out
 	}
 	return equality.Semantic.DeepEqual(defaulted(a), defaulted(b))
+}
+
+// unfold puts each expression on one line.
+func unfold(s *admissionregistrationv1.ValidatingAdmissionPolicySpec) {
+	line := func(text *string) { *text = policy.OneLine(*text) }
+	for i := range s.Validations {
+		line(&s.Validations[i].Expression)
+		line(&s.Validations[i].MessageExpression)
+	}
+	for i := range s.Variables {
+		line(&s.Variables[i].Expression)
+	}
+	for i := range s.MatchConditions {
+		line(&s.MatchConditions[i].Expression)
+	}
 }
 
 // sameBinding is samePolicy for bindings. A binding that denies may have further actions.
