@@ -23,14 +23,11 @@ func (r *run) accept(ctx context.Context) (engine.Outcome, error) {
 	if err := r.readClaim(ctx); err != nil {
 		return engine.Outcome{}, err
 	}
-	if db.Status.Storage == nil { // nothing is of a version yet
-		db.Status.Version = ""
-	}
 	version, problem := decideVersion(db.Spec, db.Status.Version, r.takesUp(), r.server)
 	if problem != "" {
 		return engine.BlockFor(recheck, ReasonVersionFixed, problem), nil
 	}
-	db.Status.Version = version
+	r.version = version
 	if out, err := r.readPassword(ctx); err != nil || !out.GoesOn() {
 		return out, err
 	}

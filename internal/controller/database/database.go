@@ -239,6 +239,8 @@ type run struct {
 
 	// fixed is the password that the spec has.
 	fixed string
+	// version is that of the server.
+	version string
 	// claim is the claim of the name; nil if there is none. claimIs is what it is to the Database, and server what its data are of.
 	claim   *corev1.PersistentVolumeClaim
 	claimIs claimState

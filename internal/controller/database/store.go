@@ -103,9 +103,6 @@ func (r *run) storeClaim(ctx context.Context) (engine.Outcome, error) {
 	name := generationName(r.Obj)
 	switch r.claimIs {
 	case claimForeign:
-		if r.Obj.Status.Storage == nil {
-			r.Obj.Status.Version = "" // it may turn out to be that of the data of this claim
-		}
 		return engine.BlockFor(recheck, engine.ReasonNameTaken, fmt.Sprintf("PersistentVolumeClaim %s exists and does not belong to this object; "+
 			"it is left alone. Delete it, choose another name, or, if its data is to be used, set the annotation %s on this object to the name of "+
 			"its volume, which is %q now", name, names.AnnotationAdoptClaim, r.claim.Spec.VolumeName)), nil
@@ -150,7 +147,7 @@ func (r *run) createClaim(ctx context.Context) (engine.Outcome, error) {
 		},
 	}
 	r.mark(claim)
-	claim.Annotations[names.AnnotationServer] = serverMark(r.Obj.Spec.Type, r.Obj.Status.Version)
+	claim.Annotations[names.AnnotationServer] = serverMark(r.Obj.Spec.Type, r.version)
 	err := r.Client.Create(ctx, claim, client.FieldOwner(names.FieldManager(Name)), client.DisableReadYourWritesConsistency)
 	switch {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
@@ -166,7 +163,7 @@ func (r *run) createClaim(ctx context.Context) (engine.Outcome, error) {
 func (r *run) adoptClaim(ctx context.Context) error {
 	after := r.claim.DeepCopy()
 	r.mark(after)
-	after.Annotations[names.AnnotationServer] = serverMark(r.Obj.Spec.Type, r.Obj.Status.Version)
+	after.Annotations[names.AnnotationServer] = serverMark(r.Obj.Spec.Type, r.version)
 	if after.DeletionTimestamp == nil && !slices.Contains(after.Finalizers, names.FinalizerData) {
 		after.Finalizers = append(without(after.Finalizers), names.FinalizerData)
 	}
@@ -195,7 +192,7 @@ func (r *run) patch(ctx context.Context, before, after client.Object) error {
 	return nil
 }
 
-// recordClaim records the claim in the status.
+// recordClaim records the claim in the status, and the version of its data.
 func (r *run) recordClaim() {
 	s := &v1alpha1.StorageStatus{Claim: r.claim.Name, ClaimUID: r.claim.UID, Volume: r.claim.Spec.VolumeName, Adopted: r.claimIs == claimAdopted}
 	if before := r.Obj.Status.Storage; before != nil && before.ClaimUID == s.ClaimUID {
@@ -204,7 +201,7 @@ func (r *run) recordClaim() {
 	if capacity, known := r.claim.Status.Capacity[corev1.ResourceStorage]; known {
 		s.Capacity = &capacity
 	}
-	r.Obj.Status.Storage = s
+	r.Obj.Status.Storage, r.Obj.Status.Version = s, r.version
 }
 
 // grow asks for a larger volume. It never asks for a smaller one.
