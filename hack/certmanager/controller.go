@@ -9,13 +9,8 @@ import (
 	"net"
 	"time"
 
-	"github.com/spf13/pflag"
-	"golang.org/x/sync/errgroup"
-
 	pkgcontroller "github.com/cert-manager/cert-manager/pkg/controller"
-	"github.com/cert-manager/cert-manager/pkg/healthz"
-
-	// They register themselves. ACME, Vault and Venafi are left out: they need services elsewhere, and much to compile.
+	// Those without a name register themselves. ACME, Vault and Venafi are left out: they need services elsewhere, and much to compile.
 	_ "github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/approver"
 	_ "github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/ca"
 	_ "github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/selfsigned"
@@ -27,8 +22,11 @@ import (
 	_ "github.com/cert-manager/cert-manager/pkg/controller/certificates/trigger"
 	_ "github.com/cert-manager/cert-manager/pkg/controller/clusterissuers"
 	_ "github.com/cert-manager/cert-manager/pkg/controller/issuers"
+	"github.com/cert-manager/cert-manager/pkg/healthz"
 	_ "github.com/cert-manager/cert-manager/pkg/issuer/ca"
 	_ "github.com/cert-manager/cert-manager/pkg/issuer/selfsigned"
+	"github.com/spf13/pflag"
+	"golang.org/x/sync/errgroup"
 )
 
 const (

@@ -14,9 +14,8 @@ import (
 	"os/signal"
 	"syscall"
 
-	ctrl "sigs.k8s.io/controller-runtime"
-
 	logf "github.com/cert-manager/cert-manager/pkg/logs"
+	ctrl "sigs.k8s.io/controller-runtime"
 )
 
 var commands = map[string]func(ctx context.Context, args []string) error{

@@ -20,11 +20,10 @@ import (
 
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
-	. "github.com/acme/platform-operator/internal/testenv/kindtest"
-	. "github.com/acme/platform-operator/internal/testenv/suite"
-
 	"github.com/acme/platform-operator/internal/testenv"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	"github.com/acme/platform-operator/internal/testenv/schematest"
+	. "github.com/acme/platform-operator/internal/testenv/suite"
 	"github.com/acme/platform-operator/internal/tolerant"
 )
 

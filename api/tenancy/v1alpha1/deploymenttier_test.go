@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/acme/platform-operator/internal/testenv"
-
 	"github.com/acme/platform-operator/internal/testenv/schematest"
 )
 

@@ -6,9 +6,8 @@ package schedulerprofile
 import (
 	"slices"
 
-	"github.com/acme/platform-operator/internal/names"
-
 	v1alpha1 "github.com/acme/platform-operator/api/scheduling/v1alpha1"
+	"github.com/acme/platform-operator/internal/names"
 )
 
 // The model explores every interleaving of an operator that acts by formerOf and decide, of the controllers of Deployments and
