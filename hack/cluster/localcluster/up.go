@@ -263,14 +263,18 @@ func (l *launch) runNodes(ctx context.Context) error {
 	return nil
 }
 
-// start runs a component. Its environment is empty but for a path and a home.
+// thrift has the components collect garbage less often than is Go's default, as long as they are small: about a fifth of the
+// processor time of an API server goes there.
+var thrift = []string{"GOGC=400", "GOMEMLIMIT=1GiB"}
+
+// start runs a component. Its environment is empty but for a path, a home and thrift.
 func (c *Cluster) start(comp component) (*process.Running, error) {
 	program := filepath.Join(c.BinDir, comp.name)
 	if comp.system {
 		program = machine.Find(comp.name)
 	}
 	cmd := exec.Command(program, comp.args...)
-	cmd.Env = []string{"PATH=" + machine.Path(), "HOME=" + c.dir}
+	cmd.Env = append([]string{"PATH=" + machine.Path(), "HOME=" + c.dir}, thrift...)
 	return c.process(comp.name).Start(cmd, func() error { return c.launch(cmd, comp.place) })
 }
 
