@@ -68,6 +68,7 @@ const (
 	ReasonDataLost             = "DataLost"
 	ReasonClaimTerminating     = "ClaimTerminating"
 	ReasonClassCannotExpand    = "ClassCannotExpand"
+	ReasonGrowthRejected       = "GrowthRejected"
 	ReasonStorageClassMissing  = "StorageClassMissing"
 	ReasonStorageFull          = "StorageFull"
 	ReasonStarting             = "Starting"

@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -139,6 +140,27 @@ var _ = Describe("A Database", func() {
 		Patch(db, `{"spec":{"storage":{"size":"2Gi"}}}`)
 		Eventually(Condition(db, "Stored")).Should(HavePrefix("False ClassCannotExpand"))
 		Expect(Ready(db)()).To(HavePrefix("True"))
+	})
+
+	It("says that something else rejects a larger volume, and grows once it does not", func() {
+		class := Create(&storagev1.StorageClass{
+			ObjectMeta: metav1.ObjectMeta{Name: "grows"}, Provisioner: "example.com/none", AllowVolumeExpansion: new(true),
+		})
+		db := database()
+		db.Spec.Storage.StorageClassName = &class.Name
+		AwaitReady(Create(db))
+		quota := Create(&corev1.ResourceQuota{ObjectMeta: meta(db, "small"), Spec: corev1.ResourceQuotaSpec{
+			Hard: corev1.ResourceList{corev1.ResourceRequestsStorage: resource.MustParse("1Gi")},
+		}})
+		Eventually(func() bool { return Reload(quota) == nil && len(quota.Status.Used) == 1 }).Should(BeTrue())
+		Patch(db, `{"spec":{"storage":{"size":"2Gi"}}}`)
+		Eventually(Condition(db, "Stored")).Should(And(HavePrefix("False GrowthRejected"), ContainSubstring("exceeded quota")))
+		Expect(Ready(db)()).To(HavePrefix("True"))
+		Remove(quota)
+		Eventually(Gone(quota)).Should(Succeed())
+		Poke(db)
+		Eventually(Condition(db, "Stored")).Should(HavePrefix("True"))
+		Expect(Reload(claimOf(db))).To(Succeed())
 	})
 
 	It("says that the volume is full", func() {

@@ -11,8 +11,11 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/acme/platform-operator/api/databases/v1alpha1"
@@ -215,10 +218,25 @@ func (r *run) grow(ctx context.Context) (engine.Outcome, error) {
 	after.Spec.Resources.Requests[corev1.ResourceStorage] = want
 	err := r.patch(ctx, r.claim, after)
 	if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
-		return engine.Lacking(ReasonClassCannotExpand, fmt.Sprintf("the volume stays at %s: %v. Choose a size that it has, or copy the data into "+
-			"a Database of a StorageClass that allows expansion", has.String(), err)), nil
+		return r.cannotGrow(ctx, has, err)
 	}
 	return engine.Done(), err
+}
+
+// cannotGrow tells a StorageClass that does not allow a larger volume from whatever else rejects one, such as a quota.
+func (r *run) cannotGrow(ctx context.Context, has resource.Quantity, rejection error) (engine.Outcome, error) {
+	class := &storagev1.StorageClass{}
+	if name := ptr.Deref(r.claim.Spec.StorageClassName, ""); name != "" {
+		if _, err := r.read(ctx, client.ObjectKey{Name: name}, class); err != nil {
+			return engine.Outcome{}, err
+		}
+	}
+	if ptr.Deref(class.AllowVolumeExpansion, false) {
+		return engine.Lacking(ReasonGrowthRejected, fmt.Sprintf("the volume stays at %s: %v. Remove what rejects a larger one, for instance "+
+			"by a larger quota", has.String(), rejection)), nil
+	}
+	return engine.Lacking(ReasonClassCannotExpand, fmt.Sprintf("the volume stays at %s: %v. An administrator can let the StorageClass allow expansion; "+
+		"else copy the data into a Database of a class that allows it", has.String(), rejection)), nil
 }
 
 // keepVolume makes the volume of the claim outlive it, and marks it with what it has.
