@@ -47,6 +47,11 @@ func DatabaseName(name string) string {
 	return cut(label, name, maxDatabase)
 }
 
+// DatabaseHost returns the host at which the server of a Database is reached within the cluster.
+func DatabaseHost(namespace, name string) string {
+	return DatabaseName(name) + "." + namespace + ".svc"
+}
+
 // IsDigestedTail reports whether a name ends as one that was cut does. Such a name is cut itself, so that it is no other one's.
 func IsDigestedTail(name string) bool {
 	i := strings.LastIndexByte(name, '-')

@@ -60,6 +60,8 @@ func TestRebootPolicyAccepted(t *testing.T) {
 		{"source.host=db_1.team-a.svc.cluster.local."},
 		{"source.port=6432"},
 		{"source.tls={mode: Disable}"},
+		{"source={databaseRef: {name: ledger}}"},
+		{"source={databaseRef: {name: 1.ledger-of-2026}}"},
 		{"source.tls={caSecretRef: {name: ca}, serverName: db.acme.com}"},
 		{"source.credentialsSecretRef={name: db, usernameKey: user, passwordKey: pass.word}"},
 		{"watch.where="},
@@ -83,6 +85,8 @@ func TestRebootPolicyRefused(t *testing.T) {
 	const (
 		noHost    = "must be a DNS name or an IP address without a port, for instance db.team-a.svc"
 		noTable   = "must be TABLE or SCHEMA.TABLE; use query for names with a dot in them"
+		oneSource = "must have databaseRef, for a Database in this namespace, or else type, host, database and credentialsSecretRef"
+		alone     = "must have nothing beside databaseRef: the Database has the rest. Remove type, host, port, database, credentialsSecretRef and tls, or databaseRef"
 		oneWatch  = "must be either query, or table and column (and where)"
 		together  = "table and column must be given together"
 		oneTarget = "must have either podSelector or target: they select what is restarted"
@@ -100,11 +104,24 @@ func TestRebootPolicyRefused(t *testing.T) {
 		{"spec.source.host", noHost, []string{"source.host='db:5432'"}},
 		{"spec.source.host", noHost, []string{"source.host='a,b'"}},
 		{"spec.source.host", noHost, []string{"source.host=db sslmode=disable"}},
-		{"spec.source.host", "Required value", []string{"source.host="}},
+		{"spec.source", oneSource, []string{"source.host="}},
 		{"spec.source.port", "should be greater than or equal to 1", []string{"source.port=-1"}},
 		{"spec.source.port", "should be less than or equal to 65535", []string{"source.port=65536"}},
-		{"spec.source.database", "Required value", []string{"source.database="}},
-		{"spec.source.credentialsSecretRef", "Required value", []string{"source.credentialsSecretRef="}},
+		{"spec.source", oneSource, []string{"source.database="}},
+		{"spec.source", oneSource, []string{"source.credentialsSecretRef="}},
+		{"spec.source", oneSource, []string{"source.type="}},
+		{"spec.source", oneSource, []string{"source={}"}},
+		{"spec.source.credentialsSecretRef.name", "Required value", []string{"source.credentialsSecretRef={}"}},
+		{"spec.source", alone, []string{"source.databaseRef={name: ledger}"}},
+		{"spec.source", alone, []string{"source={databaseRef: {name: ledger}, type: postgres}"}},
+		{"spec.source", alone, []string{"source={databaseRef: {name: ledger}, host: db}"}},
+		{"spec.source", alone, []string{"source={databaseRef: {name: ledger}, port: 5432}"}},
+		{"spec.source", alone, []string{"source={databaseRef: {name: ledger}, database: app}"}},
+		{"spec.source", alone, []string{"source={databaseRef: {name: ledger}, credentialsSecretRef: {name: ledger}}"}},
+		{"spec.source", alone, []string{"source={databaseRef: {name: ledger}, tls: {}}"}},
+		{"spec.source.databaseRef.name", "Required value", []string{"source={databaseRef: {}}"}},
+		{"spec.source.databaseRef.name", "must be the name of a Database", []string{"source={databaseRef: {name: Ledger}}"}},
+		{"spec.source.databaseRef.name", "must be the name of a Database", []string{"source={databaseRef: {name: team-b/ledger}}"}},
 		{"spec.source.credentialsSecretRef.name", "must be the name of a Secret", []string{"source.credentialsSecretRef.name=../other"}},
 		{"spec.source", "at most 64 characters with the type mysql", []string{"source.type=mysql", "source.database=" + strings.Repeat("d", 65)}},
 		{"spec.source.tls.mode", `Unsupported value: "require"`, []string{"source.tls={mode: require}"}},

@@ -33,22 +33,31 @@ const (
 	TLSDisable TLSMode = "Disable"
 )
 
-// DatabaseSource is the database that the value is read from.
+// DatabaseSource is the database that the value is read from: a Database, or any other by type, host, database
+// and credentialsSecretRef.
 //
-// +kubebuilder:validation:XValidation:rule="self.type == 'postgres' || size(self.database) <= 64",message="database must have at most 64 characters with the type mysql"
+// +kubebuilder:validation:XValidation:rule="!has(self.type) || !has(self.database) || self.type == 'postgres' || size(self.database) <= 64",message="database must have at most 64 characters with the type mysql"
+// +kubebuilder:validation:XValidation:rule="has(self.databaseRef) || (has(self.type) && has(self.host) && has(self.database) && has(self.credentialsSecretRef))",message="must have databaseRef, for a Database in this namespace, or else type, host, database and credentialsSecretRef"
+// +kubebuilder:validation:XValidation:rule="!has(self.databaseRef) || !(has(self.type) || has(self.host) || has(self.port) || has(self.database) || has(self.credentialsSecretRef) || has(self.tls))",message="must have nothing beside databaseRef: the Database has the rest. Remove type, host, port, database, credentialsSecretRef and tls, or databaseRef"
 type DatabaseSource struct {
-	// type is postgres, or mysql for MySQL and MariaDB.
-	// +required
-	Type DatabaseType `json:"type"`
+	// databaseRef names a Database in the same namespace, instead of all other fields: the value is read from
+	// it, as the user that its connection Secret has. The author of the policy must be allowed to get that Secret.
+	// +optional
+	DatabaseRef *DatabaseReference `json:"databaseRef,omitempty"`
+
+	// type is postgres, or mysql for MySQL and MariaDB. Required without databaseRef.
+	// +optional
+	Type DatabaseType `json:"type,omitempty"`
 
 	// host is the DNS name or the IP address of the server, without a port, for instance db.team-a.svc.
 	// Loopback, link-local and metadata addresses are rejected, unless the operator's configuration allows
-	// them. So are addresses that NetworkPolicies block for all pods of the namespace.
-	// +required
+	// them. So are addresses that NetworkPolicies block for all pods of the namespace. Required without
+	// databaseRef.
+	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="isIP(self) || self.matches('^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?[.]?$')",message="must be a DNS name or an IP address without a port, for instance db.team-a.svc"
-	Host string `json:"host"`
+	Host string `json:"host,omitempty"`
 
 	// port is the port of the server. Default 5432 for postgres, 3306 for mysql.
 	// +optional
@@ -56,22 +65,32 @@ type DatabaseSource struct {
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port,omitempty"`
 
-	// database is the name of the database.
-	// +required
+	// database is the name of the database. Required without databaseRef.
+	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:Pattern=`^[^\x00]*$`
-	Database string `json:"database"`
+	Database string `json:"database,omitempty"`
 
 	// credentialsSecretRef names the Secret, in the same namespace, with the user name and the password. Grant
-	// that user read access to the watched value and nothing else.
-	// +required
-	CredentialsSecretRef CredentialsReference `json:"credentialsSecretRef"`
+	// that user read access to the watched value and nothing else. Required without databaseRef.
+	// +optional
+	CredentialsSecretRef CredentialsReference `json:"credentialsSecretRef,omitzero"`
 
 	// tls configures the encryption of connections. Default: the server's certificate and name are verified
 	// with the public certificate authorities.
 	// +optional
 	TLS *SourceTLS `json:"tls,omitempty"`
+}
+
+// DatabaseReference names a Database.
+type DatabaseReference struct {
+	// name is the name of the Database.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self).hasValue()",message="must be the name of a Database: lower-case letters, digits, '-' and '.', for instance ledger"
+	Name string `json:"name"`
 }
 
 // CredentialsReference names the Secret with a user name and a password.
@@ -273,6 +292,7 @@ type RebootPolicyStatus struct {
 // +kubebuilder:printcolumn:name="Last Restart",type=date,JSONPath=`.status.lastRestart`
 // +kubebuilder:printcolumn:name="Pending",type=string,JSONPath=`.status.pending.reason`
 // +kubebuilder:printcolumn:name="Host",type=string,priority=1,JSONPath=`.spec.source.host`
+// +kubebuilder:printcolumn:name="Database",type=string,priority=1,JSONPath=`.spec.source.databaseRef.name`
 // +kubebuilder:printcolumn:name="Interval",type=string,priority=1,JSONPath=`.spec.interval`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type RebootPolicy struct {

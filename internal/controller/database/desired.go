@@ -126,7 +126,8 @@ func (in input) budget() *policyv1ac.PodDisruptionBudgetApplyConfiguration {
 		WithUnhealthyPodEvictionPolicy(policyv1.AlwaysAllow))
 }
 
-// networkPolicy lets the pods of the namespace reach the server, and the operator the agent.
+// networkPolicy lets the pods of the namespace reach the server, and the operator both the agent and the server, from which it reads
+// values for RebootPolicies.
 func (in input) networkPolicy() *networkingv1ac.NetworkPolicyApplyConfiguration {
 	port := func(name string) *networkingv1ac.NetworkPolicyPortApplyConfiguration {
 		return networkingv1ac.NetworkPolicyPort().WithProtocol(corev1.ProtocolTCP).WithPort(intstr.FromString(name))
@@ -134,14 +135,15 @@ func (in input) networkPolicy() *networkingv1ac.NetworkPolicyApplyConfiguration 
 	within := networkingv1ac.NetworkPolicyIngressRule().
 		WithFrom(networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector())).WithPorts(port(portName))
 	operator := networkingv1ac.NetworkPolicyIngressRule().WithFrom(networkingv1ac.NetworkPolicyPeer().WithNamespaceSelector(
-		metav1ac.LabelSelector().WithMatchLabels(map[string]string{corev1.LabelMetadataName: in.operatorNamespace}))).WithPorts(port(agentPortName))
+		metav1ac.LabelSelector().WithMatchLabels(map[string]string{corev1.LabelMetadataName: in.operatorNamespace}))).
+		WithPorts(port(agentPortName), port(portName))
 	return networkingv1ac.NetworkPolicy(policyName(in.db), in.db.Namespace).
 		WithSpec(networkingv1ac.NetworkPolicySpec().WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(in.selector())).
 			WithPolicyTypes(networkingv1.PolicyTypeIngress).WithIngress(within, operator))
 }
 
 // host is the name of the Service.
-func host(db *v1alpha1.Database) string { return baseName(db) + "." + db.Namespace + ".svc" }
+func host(db *v1alpha1.Database) string { return names.DatabaseHost(db.Namespace, db.Name) }
 
 // endpoint is where applications reach the server.
 func endpoint(db *v1alpha1.Database) string {

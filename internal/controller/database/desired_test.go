@@ -5,6 +5,7 @@ package database
 
 import (
 	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -136,6 +137,24 @@ func TestResources(t *testing.T) {
 		if request.String() != tt.request || most.String() != tt.most {
 			t.Errorf("%s: %s to %s, want %s to %s", name, request.String(), most.String(), tt.request, tt.most)
 		}
+	}
+}
+
+// The operator reads values for RebootPolicies; what else is outside of the namespace reaches nothing.
+func TestWhoReachesTheServer(t *testing.T) {
+	from := map[string][]string{}
+	for _, rule := range (input{db: named("db"), operatorNamespace: "operators"}).networkPolicy().Spec.Ingress {
+		peer := "pods of the namespace"
+		if s := rule.From[0].NamespaceSelector; s != nil {
+			peer = s.MatchLabels[corev1.LabelMetadataName]
+		}
+		for _, port := range rule.Ports {
+			from[peer] = append(from[peer], port.Port.StrVal)
+		}
+	}
+	want := map[string][]string{"pods of the namespace": {"database"}, "operators": {"agent", "database"}}
+	if !reflect.DeepEqual(from, want) {
+		t.Errorf("reached are %v, want %v", from, want)
 	}
 }
 

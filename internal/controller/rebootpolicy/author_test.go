@@ -6,6 +6,7 @@ package rebootpolicy_test
 import (
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -13,6 +14,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
+	"github.com/acme/platform-operator/internal/names"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -56,6 +59,45 @@ var _ = Describe("The author of a RebootPolicy", func() {
 			weak := author(ns, others)
 			Eventually(func() error { return weak.Create(ctx, p.DeepCopy(), client.DryRunAll) }).Should(
 				MatchError(ContainSubstring("a RebootPolicy needs the right to get the Secret that "+missing+" names")), missing)
+		}
+	})
+
+	It("rejects an author who may not read the connection Secret of the Database", func() {
+		naming := func(ns, database string) *v1alpha1.RebootPolicy {
+			return policy(ns, "p", func(s *v1alpha1.RebootPolicySpec) {
+				s.Source = v1alpha1.DatabaseSource{DatabaseRef: &v1alpha1.DatabaseReference{Name: database}}
+			})
+		}
+		reader := func(ns string, secrets ...string) client.Client {
+			r := rule("", "get", "secrets")
+			r.ResourceNames = secrets
+			return author(ns, r)
+		}
+		ns := Namespace()
+		weak := reader(ns, "another")
+		Eventually(func() error { return weak.Create(ctx, naming(ns, "db"), client.DryRunAll) }).Should(
+			MatchError(ContainSubstring("a RebootPolicy needs the right to get the connection Secret of the Database that spec.source.databaseRef names")))
+		ns = Namespace()
+		strong := reader(ns, "db")
+		Eventually(func() error { return strong.Create(ctx, naming(ns, "db"), client.DryRunAll) }).Should(Succeed())
+
+		By("naming Databases whose connection Secrets have names that the API server cannot know")
+		hashed := []string{"a.b", "1db", "db-0123456789", strings.Repeat("d", 41)}
+		readable := slices.Clone(hashed)
+		for _, database := range hashed {
+			Expect(names.DatabaseName(database)).NotTo(Equal(database))
+			readable = append(readable, names.DatabaseName(database))
+		}
+		ns = Namespace()
+		weak = reader(ns, readable...)
+		for _, database := range hashed {
+			Eventually(func() error { return weak.Create(ctx, naming(ns, database), client.DryRunAll) }).Should(
+				MatchError(ContainSubstring("a RebootPolicy needs the right to get all Secrets in this namespace")), database)
+		}
+		ns = Namespace()
+		strong = reader(ns)
+		for _, database := range hashed {
+			Eventually(func() error { return strong.Create(ctx, naming(ns, database), client.DryRunAll) }).Should(Succeed(), database)
 		}
 	})
 

@@ -48,6 +48,7 @@ type secretStore struct {
 	client.Reader
 	data    map[string][]byte
 	version string
+	owner   types.UID
 	reads   int
 }
 
@@ -59,6 +60,9 @@ func (s *secretStore) Get(_ context.Context, _ client.ObjectKey, o client.Object
 		secret.Data = map[string][]byte{}
 		for k, v := range s.data {
 			secret.Data[k] = append([]byte(nil), v...)
+		}
+		if s.owner != "" {
+			secret.OwnerReferences = []metav1.OwnerReference{{UID: s.owner, Controller: new(true)}}
 		}
 	}
 	return nil
@@ -85,7 +89,7 @@ func TestMemory(t *testing.T) {
 	}, clocktesting.NewFakePassiveClock(time.Now()))
 	before := live()
 	for i := range 50 {
-		source, fault, err := s.source(t.Context(), naming(fmt.Sprintf("secret-%d", i)))
+		source, fault, err := s.source(t.Context(), naming(fmt.Sprintf("secret-%d", i)), "")
 		if fault != nil || err != nil {
 			t.Fatal(fault, err)
 		}
@@ -117,7 +121,7 @@ func TestManySecrets(t *testing.T) {
 	}}
 	s, before := newSecrets(store, store), live()
 	for i := range 1000 {
-		if _, fault, err := s.source(t.Context(), naming(fmt.Sprintf("secret-%d", i))); fault != nil || err != nil {
+		if _, fault, err := s.source(t.Context(), naming(fmt.Sprintf("secret-%d", i)), ""); fault != nil || err != nil {
 			t.Fatal(fault, err)
 		}
 	}
@@ -132,7 +136,7 @@ func TestSecretsAreReadOnce(t *testing.T) {
 	s := newSecrets(store, store)
 	password := func(p *v1alpha1.RebootPolicy) string {
 		t.Helper()
-		source, fault, err := s.source(t.Context(), p)
+		source, fault, err := s.source(t.Context(), p, "")
 		if fault != nil || err != nil {
 			t.Fatal(fault, err)
 		}
@@ -179,9 +183,36 @@ func TestSecretsThatCannotBe(t *testing.T) {
 		if c.change != nil {
 			c.change(&p.Spec.Source)
 		}
-		_, fault, err := newSecrets(store, store).source(t.Context(), p)
+		_, fault, err := newSecrets(store, store).source(t.Context(), p, "")
 		if err != nil || fault == nil || fault.reason+" "+fault.message != c.want {
 			t.Errorf("%s: %+v, %v", c.reason, fault, err)
+		}
+	}
+}
+
+// The controller of a Secret is known with its content, and a change of it is noticed as any other.
+func TestWhoseASecretIs(t *testing.T) {
+	store := &secretStore{version: "1", data: map[string][]byte{"username": []byte("app"), "password": []byte("one"), "ca.crt": []byte("ca")}}
+	s := newSecrets(store, store)
+	for _, step := range []struct {
+		version       string
+		is, wanted    types.UID
+		read, foreign bool
+	}{
+		{"1", "", "", true, false},
+		{"1", "", "the-database", false, true},
+		{"2", "the-database", "the-database", true, false},
+		{"2", "the-database", "the-database", false, false},
+		{"2", "the-database", "another", false, true},
+		{"2", "the-database", "", false, false},
+		{"3", "another", "the-database", true, true},
+	} {
+		store.version, store.owner = step.version, step.is
+		before, p := store.reads, naming("db")
+		p.Spec.Source.TLS = nil
+		_, fault, err := s.source(t.Context(), p, step.wanted)
+		if err != nil || (fault != nil) != step.foreign || (store.reads > before) != step.read {
+			t.Errorf("%+v: %+v, %v, after %d reads", step, fault, err, store.reads-before)
 		}
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
+	databasesv1alpha1 "github.com/acme/platform-operator/api/databases/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/external/sqldb"
 	"github.com/acme/platform-operator/internal/restart"
@@ -46,6 +47,12 @@ const (
 	ReasonCredentialsMissing = "CredentialsMissing"
 	// ReasonReading: the value has not been read yet.
 	ReasonReading = "Reading"
+	// ReasonDatabaseMissing, ReasonDatabaseTerminating, ReasonDatabaseSuspended and ReasonDatabaseNotReady: the Database in
+	// databaseRef does not exist, is being deleted, is suspended, or does not run or has no connection Secret.
+	ReasonDatabaseMissing     = "DatabaseMissing"
+	ReasonDatabaseTerminating = "DatabaseTerminating"
+	ReasonDatabaseSuspended   = "DatabaseSuspended"
+	ReasonDatabaseNotReady    = "DatabaseNotReady"
 
 	reasonValueChanged = "ValueChanged"
 	eventRebased       = "WatchChanged"
@@ -80,6 +87,7 @@ type Options struct {
 // +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=list;patch;watch
 // +kubebuilder:rbac:groups=autoreboot.acme.com,resources=rebootpolicies,verbs=get;list;watch
 // +kubebuilder:rbac:groups=autoreboot.acme.com,resources=rebootpolicies/status,verbs=patch
+// +kubebuilder:rbac:groups=databases.acme.com,resources=databases,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=list
 
@@ -103,8 +111,10 @@ func Register(mgr ctrl.Manager, o Options) error {
 		return fmt.Errorf("adding the poller: %w", err)
 	}
 	return engine.Register(mgr, &v1alpha1.RebootPolicy{}, engine.Config[*v1alpha1.RebootPolicy]{
-		Name:                    kindName,
-		References:              []engine.Reference[*v1alpha1.RebootPolicy]{{To: &corev1.Secret{}, Keys: secretsOf}},
+		Name: kindName,
+		References: []engine.Reference[*v1alpha1.RebootPolicy]{
+			{To: &corev1.Secret{}, Keys: secretsOf}, {To: &databasesv1alpha1.Database{}, Keys: databasesOf},
+		},
 		Watches:                 watches,
 		Waker:                   k.poller.waker,
 		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
@@ -149,6 +159,8 @@ type run struct {
 	kind
 	req restart.Request
 
+	// direct is the policy as it would be without databaseRef; nil while that is not known.
+	direct *v1alpha1.RebootPolicy
 	shared string   // stands for what is watched, and for how it is read
 	answer *answer  // nil when the database has not answered yet
 	fault  *problem // why it was not asked
@@ -161,8 +173,11 @@ func (r *run) admit(context.Context) (engine.Outcome, error) {
 	return r.restarter.Check(r.req), nil
 }
 
-// unencrypted is what everybody should know who turned encryption off.
-const unencrypted = "connections to the database are not encrypted, because source.tls.mode is Disable"
+// unencrypted is what everybody should know who turned encryption off, and unencryptedDatabase who reads from a Database.
+const (
+	unencrypted         = "connections to the database are not encrypted, because source.tls.mode is Disable"
+	unencryptedDatabase = "connections to the Database are not encrypted, because it has no TLS"
+)
 
 func (r *run) unencrypted() bool {
 	return r.Obj.Spec.Source.TLS != nil && r.Obj.Spec.Source.TLS.Mode == v1alpha1.TLSDisable
@@ -170,24 +185,27 @@ func (r *run) unencrypted() bool {
 
 // poll has the value read when it is time for that, and takes the last answer.
 func (r *run) poll(ctx context.Context) (engine.Outcome, error) {
-	source, fault, err := r.secrets.source(ctx, r.Obj)
+	source, fault, err := r.source(ctx)
 	if err != nil {
 		return engine.Outcome{}, err
 	}
 	if fault != nil {
 		r.fault = fault
-		return engine.Done(), nil // the Secret is watched
+		return engine.Done(), nil // Secrets and Databases are watched
 	}
 	key, err := r.restarter.Key(ctx, r.Obj)
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	r.shared = sharedName(r.Obj)
+	r.shared = sharedName(r.direct)
 	q := question{name: r.shared, source: source, watch: watchOf(r.Obj), seal: key.Hash}
 	var next time.Duration
 	r.answer, next = r.poller.ask(client.ObjectKeyFromObject(r.Obj), r.Obj.UID, q, r.Obj.EffectiveInterval())
 	out := engine.DoneUntil(next)
-	if r.unencrypted() {
+	switch {
+	case r.Obj.Spec.Source.DatabaseRef != nil:
+		out = out.Saying(unencryptedDatabase)
+	case r.unencrypted():
 		out = out.Saying(unencrypted)
 	}
 	return out, nil
@@ -195,21 +213,29 @@ func (r *run) poll(ctx context.Context) (engine.Outcome, error) {
 
 // keepUpToDate compares what was read with what the pods run with, and restarts what has to be restarted.
 func (r *run) keepUpToDate(ctx context.Context) (engine.Outcome, error) {
-	status := &r.Obj.Status
-	if watching := identity(r.Obj); status.Watching != watching {
-		if status.Watching != "" {
-			restart.Rebase(&status.RestartStatus)
-			r.Told(func() {
-				r.Event(corev1.EventTypeNormal, eventRebased, "something else is watched now; its value is the baseline, and nothing is restarted for it")
-			})
-		}
-		status.Watching, status.ValueType = watching, ""
+	if r.direct != nil {
+		r.expectWatch(identity(r.direct))
 	}
 	if r.answer != nil && !r.answer.failed() {
 		r.expectType(r.answer.kind)
-		r.req.Observed = []restart.Observation{{Source: sourceName(r.Obj), Hash: r.answer.hash, Shared: r.shared}}
+		r.req.Observed = []restart.Observation{{Source: sourceName(r.direct), Hash: r.answer.hash, Shared: r.shared}}
 	}
 	return r.restarter.Run(ctx, r.req)
+}
+
+// expectWatch takes the next value as it is when something else is watched than before.
+func (r *run) expectWatch(watching string) {
+	status := &r.Obj.Status
+	if status.Watching == watching {
+		return
+	}
+	if status.Watching != "" {
+		restart.Rebase(&status.RestartStatus)
+		r.Told(func() {
+			r.Event(corev1.EventTypeNormal, eventRebased, "something else is watched now; its value is the baseline, and nothing is restarted for it")
+		})
+	}
+	status.Watching, status.ValueType = watching, ""
 }
 
 // expectType takes a value as it is when it is of another type than before: that is a change of the table,
@@ -233,7 +259,7 @@ func (r *run) expectType(kind sqldb.Kind) {
 func (r *run) reportReading(context.Context) (engine.Outcome, error) {
 	switch {
 	case r.fault != nil:
-		return engine.Block(r.fault.reason, r.fault.message), nil
+		return r.fault.outcome(), nil
 	case r.answer == nil:
 		return before(r.Obj), nil
 	case r.answer.failed():

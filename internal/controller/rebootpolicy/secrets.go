@@ -11,11 +11,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
+	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/external/sqldb"
+	"github.com/acme/platform-operator/internal/names"
 )
 
 const (
@@ -27,9 +30,13 @@ const (
 	maxKept = 8 << 20
 )
 
-// secretsOf are the Secrets that a RebootPolicy names.
+// secretsOf are the Secrets that a RebootPolicy names, one of them by its Database.
 func secretsOf(p *v1alpha1.RebootPolicy) []client.ObjectKey {
-	keys := []client.ObjectKey{{Namespace: p.Namespace, Name: p.Spec.Source.CredentialsSecretRef.Name}}
+	name := p.Spec.Source.CredentialsSecretRef.Name
+	if ref := p.Spec.Source.DatabaseRef; ref != nil {
+		name = names.DatabaseName(ref.Name)
+	}
+	keys := []client.ObjectKey{{Namespace: p.Namespace, Name: name}}
 	if tls := p.Spec.Source.TLS; tls != nil && tls.CASecretRef != nil {
 		keys = append(keys, client.ObjectKey{Namespace: p.Namespace, Name: tls.CASecretRef.Name})
 	}
@@ -46,9 +53,10 @@ type secrets struct {
 	size int
 }
 
-// content is what is kept of one version of a Secret: the values of the keys that were asked for.
+// content is what is kept of one version of a Secret: its controller, and the values of the keys that were asked for.
 type content struct {
 	version string
+	owner   types.UID
 	values  map[string]string
 }
 
@@ -58,22 +66,34 @@ type want struct {
 	most int
 }
 
-// problem is what is wrong with a Secret.
-type problem struct{ reason, message string }
+// problem is why nothing is read: what is wrong with a Secret or a Database.
+type problem struct {
+	reason, message string
+	// passes: it ends without anybody changing anything.
+	passes bool
+}
+
+func (p problem) outcome() engine.Outcome {
+	if p.passes {
+		return engine.Wait(0, p.reason, p.message)
+	}
+	return engine.Block(p.reason, p.message)
+}
 
 func newSecrets(cache, live client.Reader) *secrets {
 	return &secrets{cache: cache, live: live, kept: map[client.ObjectKey]content{}}
 }
 
-// source is the database of a RebootPolicy with its credentials, or what is wrong with the Secrets.
-func (s *secrets) source(ctx context.Context, p *v1alpha1.RebootPolicy) (sqldb.Source, *problem, error) {
+// source is the database of a RebootPolicy with its credentials, or what is wrong with the Secrets. The Secret with the
+// credentials must have the owner as its controller, unless that is empty.
+func (s *secrets) source(ctx context.Context, p *v1alpha1.RebootPolicy, owner types.UID) (sqldb.Source, *problem, error) {
 	from := p.Spec.Source
 	source := sqldb.Source{Namespace: p.Namespace, Type: sqldb.Type(from.Type), Host: from.Host, Database: from.Database}
 	if port := from.EffectivePort(); port > 0 && port <= 65535 {
 		source.Port = uint16(port)
 	}
 	ref := from.CredentialsSecretRef
-	login, fault, err := s.values(ctx, p.Namespace, ref.Name, want{ref.UsernameKey, maxCredential}, want{ref.PasswordKey, maxCredential})
+	login, fault, err := s.values(ctx, p.Namespace, ref.Name, owner, want{ref.UsernameKey, maxCredential}, want{ref.PasswordKey, maxCredential})
 	if fault != nil || err != nil {
 		return source, fault, err
 	}
@@ -84,7 +104,7 @@ func (s *secrets) source(ctx context.Context, p *v1alpha1.RebootPolicy) (sqldb.S
 	source.TLS = sqldb.TLS{Disabled: from.TLS.Mode == v1alpha1.TLSDisable, ServerName: from.TLS.ServerName}
 	if ca := from.TLS.CASecretRef; ca != nil {
 		var authorities []string
-		if authorities, fault, err = s.values(ctx, p.Namespace, ca.Name, want{ca.Key, maxAuthorities}); fault != nil || err != nil {
+		if authorities, fault, err = s.values(ctx, p.Namespace, ca.Name, "", want{ca.Key, maxAuthorities}); fault != nil || err != nil {
 			return source, fault, err
 		}
 		source.TLS.CA = authorities[0]
@@ -92,8 +112,8 @@ func (s *secrets) source(ctx context.Context, p *v1alpha1.RebootPolicy) (sqldb.S
 	return source, nil, nil
 }
 
-// values gives what is wanted of a Secret, in that order.
-func (s *secrets) values(ctx context.Context, namespace, name string, wanted ...want) ([]string, *problem, error) {
+// values gives what is wanted of a Secret, in that order. Its controller must be the owner, unless that is empty.
+func (s *secrets) values(ctx context.Context, namespace, name string, owner types.UID, wanted ...want) ([]string, *problem, error) {
 	all, err := s.get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, wanted)
 	if apierrors.IsNotFound(err) {
 		return nil, missing("the Secret %s does not exist; create it, or name another one in source", name), nil
@@ -101,16 +121,19 @@ func (s *secrets) values(ctx context.Context, namespace, name string, wanted ...
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading the Secret %s: %w", name, err)
 	}
+	if owner != "" && all.owner != owner {
+		return nil, missing("the Secret %s is not the Database's own", name), nil
+	}
 	values := make([]string, len(wanted))
 	for i, w := range wanted {
-		value, ok := all[w.key]
+		value, ok := all.values[w.key]
 		switch {
 		case len(validation.IsConfigMapKey(w.key)) > 0:
 			return nil, missing("no Secret can have the key that is given for the Secret %s; correct it in source", name), nil
 		case !ok:
 			return nil, missing("the Secret %s has no key %s; add it, or name another one in source", name, w.key), nil
 		case len(value) > w.most:
-			return nil, &problem{string(sqldb.Invalid), fmt.Sprintf("the key %s of the Secret %s has more than %d KiB; shorten it",
+			return nil, &problem{reason: string(sqldb.Invalid), message: fmt.Sprintf("the key %s of the Secret %s has more than %d KiB; shorten it",
 				w.key, name, w.most>>10)}, nil
 		}
 		values[i] = value
@@ -119,61 +142,65 @@ func (s *secrets) values(ctx context.Context, namespace, name string, wanted ...
 }
 
 func missing(format string, args ...any) *problem {
-	return &problem{ReasonCredentialsMissing, fmt.Sprintf(format, args...)}
+	return &problem{reason: ReasonCredentialsMissing, message: fmt.Sprintf(format, args...)}
 }
 
 // get gives at least the wanted values of a Secret. Those that are too large are cut to where that can be seen.
-func (s *secrets) get(ctx context.Context, key client.ObjectKey, wanted []want) (map[string]string, error) {
+func (s *secrets) get(ctx context.Context, key client.ObjectKey, wanted []want) (content, error) {
 	m := &metav1.PartialObjectMetadata{}
 	m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 	if err := s.cache.Get(ctx, key, m); err != nil {
-		return nil, err
+		return content{}, err
 	}
-	if values, ok := s.recall(key, m.ResourceVersion, wanted); ok {
-		return values, nil
+	if known, ok := s.recall(key, m.ResourceVersion, wanted); ok {
+		return known, nil
 	}
 	secret := &corev1.Secret{}
 	if err := s.live.Get(ctx, key, secret); err != nil {
-		return nil, err
+		return content{}, err
 	}
-	values := map[string]string{}
+	read := content{version: secret.ResourceVersion, values: map[string]string{}}
+	if owner := metav1.GetControllerOfNoCopy(secret); owner != nil {
+		read.owner = owner.UID
+	}
 	for _, w := range wanted {
 		if v, ok := secret.Data[w.key]; ok {
-			values[w.key] = string(v[:min(len(v), w.most+1)])
+			read.values[w.key] = string(v[:min(len(v), w.most+1)])
 		}
 	}
-	s.keep(key, secret.ResourceVersion, values)
-	return values, nil
+	s.keep(key, read)
+	return read, nil
 }
 
 // recall gives what is known of a version of a Secret, when that is all that is wanted.
-func (s *secrets) recall(key client.ObjectKey, version string, wanted []want) (map[string]string, bool) {
+func (s *secrets) recall(key client.ObjectKey, version string, wanted []want) (content, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known, ok := s.kept[key]
 	if !ok || known.version != version {
-		return nil, false
+		return content{}, false
 	}
 	values := map[string]string{}
 	for _, w := range wanted {
 		if values[w.key], ok = known.values[w.key]; !ok {
-			return nil, false
+			return content{}, false
 		}
 	}
-	return values, true
+	known.values = values
+	return known, true
 }
 
-func (s *secrets) keep(key client.ObjectKey, version string, values map[string]string) {
+func (s *secrets) keep(key client.ObjectKey, read content) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.size > maxKept {
 		s.kept, s.size = map[client.ObjectKey]content{}, 0
 	}
 	known := s.kept[key]
-	if known.version != version {
-		known = content{version, map[string]string{}}
+	if known.version != read.version {
+		known = content{read.version, read.owner, map[string]string{}}
 	}
-	for k, v := range values {
+	for k, v := range read.values {
 		known.values[k] = v
 		s.size += len(key.Namespace) + len(key.Name) + len(k) + len(v)
 	}

@@ -24,6 +24,7 @@ import (
 	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
 	common "github.com/acme/platform-operator/api/common/v1alpha1"
 	"github.com/acme/platform-operator/internal/external/sqldb"
+	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
 	. "github.com/acme/platform-operator/internal/testenv/kindtest"
@@ -137,19 +138,27 @@ type world struct {
 	clock    *clocktesting.FakePassiveClock
 }
 
-func newWorld() *world {
+func newWorld(with ...func(*operator.Options)) *world {
 	w := &world{databases: newDatabases(), clock: clocktesting.NewFakePassiveClock(time.Now())}
-	w.operator = StartOperator(func(o *operator.Options) { o.Values, o.Clock = w, w.clock })
+	w.operator = StartOperator(append(with, func(o *operator.Options) { o.Values, o.Clock = w, w.clock })...)
 	return w
+}
+
+// hostOf is the host that a policy reads from.
+func hostOf(p *v1alpha1.RebootPolicy) string {
+	if ref := p.Spec.Source.DatabaseRef; ref != nil {
+		return names.DatabaseHost(p.Namespace, ref.Name)
+	}
+	return p.Spec.Source.Host
 }
 
 // polled lets time pass until a policy's value has been read once more.
 func (w *world) polled(p *v1alpha1.RebootPolicy) {
 	GinkgoHelper()
-	before := w.readsOf(p.Spec.Source.Host)()
+	before := w.readsOf(hostOf(p))()
 	w.clock.SetTime(w.clock.Now().Add(2 * p.EffectiveInterval()))
 	rerun(p)
-	Eventually(w.readsOf(p.Spec.Source.Host)).Should(BeNumerically(">", before))
+	Eventually(w.readsOf(hostOf(p))).Should(BeNumerically(">", before))
 }
 
 // namespaceWithSecret makes a namespace of the spec's own, with the Secret "db".

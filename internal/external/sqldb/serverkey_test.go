@@ -82,7 +82,7 @@ func TestServerKey(t *testing.T) {
 	} {
 		t.Run(reason, func(t *testing.T) {
 			s, heard := mysqlServer(t, c.plugin, c.says...)
-			if says := refused(t, pools(t), s, query("SELECT 1"), sqldb.LoginRefused); !strings.Contains(says, "source.tls") {
+			if says := refused(t, pools(t), s, query("SELECT 1"), sqldb.LoginRefused); !strings.Contains(says, "source.tls") || !strings.Contains(says, "have an application log in once") {
 				t.Errorf("it does not say what to do: %s", says)
 			}
 			if n := <-heard; n > 0 {

@@ -62,7 +62,8 @@ func (d *database) Explain(err error) *sqldb.Error {
 		return &sqldb.Error{Reason: sqldb.Insecure, Message: "the server offers no TLS; source.tls.mode Disable turns encryption off"}
 	case errors.Is(err, errServerKey):
 		return &sqldb.Error{Reason: sqldb.LoginRefused, Message: "the server requests the password itself, which is not sent without TLS; " +
-			"turn TLS on in source.tls, or configure another authentication method for the user"}
+			"turn TLS on in source.tls, configure another authentication method for the user or, with caching_sha2_password, have an " +
+			"application log in once: the server keeps that in its cache until it restarts"}
 	case errors.Is(err, gomysql.ErrCleartextPassword), errors.Is(err, gomysql.ErrOldPassword), errors.Is(err, gomysql.ErrUnknownPlugin):
 		return &sqldb.Error{Reason: sqldb.LoginRefused, Message: "the server requests an authentication method that is not supported; " +
 			"configure another one for the user in the server"}
