@@ -30,10 +30,6 @@ var policies = []batchv1alpha1.ConcurrencyPolicy{
 
 var _ = withOperator("CronTab", func() {
 	It("fires on time, whatever the policy", func(ctx SpecContext) {
-		Expect(lab.client.Create(ctx, namespaceOf(nightly))).To(Succeed())
-		for _, policy := range policies {
-			Expect(lab.client.Create(ctx, everyMinute(policy))).To(Succeed())
-		}
 		for _, policy := range policies {
 			eventually(ctx, string(policy)+" has fired and its pod runs", slots, func(g Gomega) {
 				c := cronTab(ctx, g, policy)
@@ -100,6 +96,11 @@ var _ = withOperator("CronTab", func() {
 		say("all CronTabs and their runs are gone, after %s", since(start))
 		Expect(lab.client.Delete(ctx, namespaceOf(nightly))).To(Succeed())
 	}, NodeTimeout(2*soon))
+}, func(ctx context.Context) {
+	Expect(lab.client.Create(ctx, namespaceOf(nightly))).To(Succeed())
+	for _, policy := range policies {
+		Expect(lab.client.Create(ctx, everyMinute(policy))).To(Succeed())
+	}
 })
 
 // everyMinute is a CronTab whose runs last until they are stopped.

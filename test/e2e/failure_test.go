@@ -47,9 +47,9 @@ func specsOfFailure() {
 
 	It("is followed by a version that works, when the administrator lets OLM continue", func(ctx SpecContext) {
 		lab.publish(ctx, lab.catalog(ctx, first, second, third, broken))
+		fixed := lab.release(ctx, "0.4.1") // meanwhile
 		lab.awaitFailure(ctx, broken)
 		lab.failForward(ctx, operatorsv1.UpgradeStrategyUnsafeFailForward)
-		fixed := lab.release(ctx, "0.4.1")
 		lab.publish(ctx, lab.catalog(ctx, first, second, third, broken, fixed))
 		lab.awaitVersion(ctx, fixed)
 		lab.failForward(ctx, operatorsv1.UpgradeStrategyDefault)

@@ -48,6 +48,7 @@ func specsOfReturn() {
 
 		lab.publish(ctx, lab.catalog(ctx, first))
 		Expect(lab.impersonate(tenantUser, tenantGroup).Create(ctx, newSubscription())).To(Succeed())
+		third = lab.release(ctx, "0.3.0") // while OLM installs the first
 		lab.awaitVersion(ctx, first)
 		lab.awaitNamespace(ctx, "late")
 		eventually(ctx, "what was deleted is gone", soon, func(g Gomega) {
@@ -59,7 +60,6 @@ func specsOfReturn() {
 	}, NodeTimeout(installed*2))
 
 	It("goes from the first version to the third at once", func(ctx SpecContext) {
-		third = lab.release(ctx, "0.3.0")
 		before := lab.plans(ctx)
 		pods := lab.tenantPods(ctx)
 		catalog := lab.catalog(ctx, first, second, third)

@@ -4,6 +4,8 @@
 package e2e
 
 import (
+	"context"
+
 	. "github.com/onsi/ginkgo/v2"
 )
 
@@ -14,14 +16,17 @@ import (
 //	var _ = withOperator("CronTab", func() {
 //		It("fires", func(ctx SpecContext) { … })
 //	})
-func withOperator(kind string, specs func()) bool {
-	ofKinds = append(ofKinds, kindSpecs{kind, specs})
+//
+// What begin does comes before the specs of all kinds: it asks for what takes minutes until there is something to look at.
+func withOperator(kind string, specs func(), begin ...func(context.Context)) bool {
+	ofKinds = append(ofKinds, kindSpecs{kind, specs, begin})
 	return true
 }
 
 type kindSpecs struct {
 	kind  string
 	specs func()
+	begin []func(context.Context)
 }
 
 var ofKinds []kindSpecs
@@ -33,6 +38,13 @@ var first, second, third release
 var _ = Describe("The operator", Ordered, func() {
 	Context("is installed by a tenant", specsOfInstallation)
 	Context("serves users", func() {
+		BeforeAll(func(ctx SpecContext) {
+			for _, each := range ofKinds {
+				for _, begin := range each.begin {
+					begin(ctx)
+				}
+			}
+		}, NodeTimeout(soon))
 		for _, each := range ofKinds {
 			Context("of "+each.kind, each.specs)
 		}
