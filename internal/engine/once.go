@@ -33,9 +33,10 @@ func (s Scope[T]) CreateOnce(ctx context.Context, child client.Object) (created 
 		return false, Wait(nameTakenRecheck, "NamespaceTerminating", "the Namespace is being deleted"), nil
 	case !apierrors.IsAlreadyExists(err):
 		if err != nil {
-			err = fmt.Errorf("creating %s: %w", what, err)
+			return false, Done(), fmt.Errorf("creating %s: %w", what, err)
 		}
-		return err == nil, Done(), err
+		s.noteFresh(child)
+		return true, Done(), nil
 	}
 	if err := s.Live.Get(ctx, what.key, live); err != nil {
 		return false, Outcome{}, fmt.Errorf("reading %s: %w", what, err)

@@ -5,6 +5,7 @@ package engine_test
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -70,6 +71,44 @@ var _ = Describe("A child that is created once", func() {
 		Poke(w)
 		Expect(live(w).UID).NotTo(BeEmpty())
 		Consistently(made.Load).Should(BeEquivalentTo(1))
+	})
+
+	It("is seen by the next run, however late the cache is", func() {
+		late := &lateWatch{of: "/jobs"}
+		single := script[*Widget](func(s engine.Scope[*Widget]) []engine.Step {
+			return []engine.Step{{Condition: "Made", Run: func(ctx context.Context) (engine.Outcome, error) {
+				there := 0
+				err := s.EachOwned(ctx, func(client.Object) error { there++; return nil })
+				if err != nil || there > 0 || s.Obj.Spec.Value == "" {
+					return engine.Done(), err
+				}
+				j := aJob(s.Obj.Namespace, "i")
+				j.Name = s.Obj.Spec.Value
+				_, out, err := s.CreateOnce(ctx, j)
+				return out, err
+			}}}
+		})
+		start(widgets(single, cfg), late.use)
+		w := widget()
+		AwaitReady(w)
+		late.Lock()
+		unlock := sync.OnceFunc(late.Unlock)
+		DeferCleanup(unlock)
+		jobs := func() (all []string) {
+			list := &batchv1.JobList{}
+			Expect(Admin.List(context.Background(), list, client.InNamespace(w.Namespace))).To(Succeed())
+			for _, j := range list.Items {
+				all = append(all, j.Name)
+			}
+			return all
+		}
+		Patch(w, `{"spec":{"value":"one"}}`)
+		Eventually(jobs).Should(ConsistOf("one"))
+		Patch(w, `{"spec":{"value":"two"}}`)
+		Consistently(jobs).Should(ConsistOf("one"))
+		unlock()
+		AwaitRun(w)
+		Expect(jobs()).To(ConsistOf("one"))
 	})
 
 	It("is not taken from another owner", func() {

@@ -224,6 +224,9 @@ func (s Scope[T]) EachOwned(ctx context.Context, do func(client.Object) error) e
 
 // eachOwned is EachOwned for some of the types. It searches only where children can be.
 func (s Scope[T]) eachOwned(ctx context.Context, types []client.Object, do func(client.Object) error) error {
+	if err := s.awaitFresh(ctx); err != nil {
+		return err
+	}
 	places, err := s.ownPlaces(ctx)
 	if err != nil {
 		return err

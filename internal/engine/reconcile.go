@@ -56,6 +56,7 @@ type runner[T Object] struct {
 	recorder  recorder.EventRecorder
 	outside   *outside
 	overruled overrulings
+	fresh     fresh
 }
 
 // Reconcile implements reconcile.ObjectReconciler: one run of one object.

@@ -12,6 +12,9 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 )
 
 // wire sits between a manager and the API server: it notes every request, and may answer in its place.
@@ -126,4 +129,43 @@ func status(req *http.Request, code int32, reason metav1.StatusReason) *http.Res
 		StatusCode: int(code), Request: req, Body: io.NopCloser(bytes.NewReader(body)),
 		Header: http.Header{"Content-Type": {"application/json"}},
 	}
+}
+
+// lateWatch keeps what a cache watches of some paths to itself as long as it is locked.
+type lateWatch struct {
+	sync.Mutex
+	of   string
+	next http.RoundTripper
+}
+
+// use is for start.
+func (l *lateWatch) use(o *ctrl.Options) {
+	o.NewCache = func(cfg *rest.Config, opts cache.Options) (cache.Cache, error) {
+		l.next = opts.HTTPClient.Transport
+		opts.HTTPClient = &http.Client{Transport: l}
+		return cache.New(cfg, opts)
+	}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (l *lateWatch) RoundTrip(req *http.Request) (*http.Response, error) {
+	res, err := l.next.RoundTrip(req)
+	if err == nil && strings.HasSuffix(req.URL.Path, l.of) && req.URL.Query().Has("watch") {
+		res.Body = lateBody{res.Body, l}
+	}
+	return res, err
+}
+
+type lateBody struct {
+	io.ReadCloser
+
+	late *lateWatch
+}
+
+// Read implements io.Reader.
+func (b lateBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.late.Lock()
+	defer b.late.Unlock()
+	return n, err
 }
