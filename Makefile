@@ -140,7 +140,7 @@ test: test-tools ## Run all tests, those of the controllers against a real etcd 
 	say "1 of 3: the modules $(MODULES): about a minute"; \
 	for m in $(MODULES); do echo "testing $$m"; (cd $$m && go test -vet=off -count=1 $(TEST_FLAGS) ./...) || failed=1; done; \
 	say "2 of 3: $$total packages: about eleven minutes"; \
-	go test -vet=off -p $(PACKAGES) -timeout 35m $(TEST_FLAGS) $$packages | hack/progress.sh $$total || failed=1; \
+	go test -vet=off -ldflags='-s -w' -p $(PACKAGES) -timeout 35m $(TEST_FLAGS) $$packages | hack/progress.sh $$total || failed=1; \
 	say "3 of 3: the guarantees, a dot for each spec: about fifteen minutes"; \
 	go tool ginkgo --vet=off --ldflags='-s -w' --procs=$(PROCS) --timeout=45m --no-color $(GUARANTEES) || failed=1; \
 	say "$$([ $$failed = 0 ] && echo all tests passed || echo some tests FAILED)"; \
