@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,8 @@ import (
 	. "github.com/onsi/gomega"
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -57,10 +60,27 @@ func specsOfFailure() {
 	}, NodeTimeout(installed*4))
 }
 
-// awaitFailure waits until OLM says that a version failed.
+// awaitFailure waits until OLM says that a version failed. Kubernetes loses the beginning of a rollout when OLM writes to the
+// Deployment at that moment, and never says then that it takes too long, so that OLM gives up after five minutes only. For a new pod
+// it looks again.
 func (w *world) awaitFailure(ctx context.Context, r release) {
 	GinkgoHelper()
 	start := time.Now()
+	pods := &corev1.PodList{}
+	eventually(ctx, "a pod of "+r.version+" is there", installed, func(g Gomega) {
+		g.Expect(w.client.List(ctx, pods, client.InNamespace(systemNamespace))).To(Succeed())
+		pods.Items = slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool {
+			return !slices.Contains(imagesOf(p), registry+"/"+imageName+":v"+r.version)
+		})
+		g.Expect(pods.Items).NotTo(BeEmpty())
+		d := &appsv1.Deployment{}
+		g.Expect(w.client.Get(ctx, client.ObjectKey{Namespace: systemNamespace, Name: deploymentName}, d)).To(Succeed())
+		g.Expect(d.Status.ObservedGeneration).To(Equal(d.Generation))
+		g.Expect(d.Status.UpdatedReplicas).To(BeEquivalentTo(len(pods.Items)))
+	})
+	for i := range pods.Items {
+		Expect(client.IgnoreNotFound(w.client.Delete(ctx, &pods.Items[i]))).To(Succeed())
+	}
 	csv := &operatorsv1alpha1.ClusterServiceVersion{}
 	eventually(ctx, "OLM says that the version failed", installed*2, func(g Gomega) {
 		g.Expect(w.client.Get(ctx, client.ObjectKey{Namespace: systemNamespace, Name: r.csv()}, csv)).To(Succeed())

@@ -207,10 +207,10 @@ func (r *run) recordClaim() {
 	r.Obj.Status.Storage, r.Obj.Status.Version = s, r.version
 }
 
-// grow asks for a larger volume. It never asks for a smaller one.
+// grow asks for a larger volume, once there is one. It never asks for a smaller one.
 func (r *run) grow(ctx context.Context) (engine.Outcome, error) {
 	want, has := r.Obj.Spec.Storage.Size, r.claim.Spec.Resources.Requests[corev1.ResourceStorage]
-	if want.Cmp(has) <= 0 || r.claim.DeletionTimestamp != nil {
+	if want.Cmp(has) <= 0 || r.claim.DeletionTimestamp != nil || r.claim.Spec.VolumeName == "" {
 		return engine.Done(), nil
 	}
 	after := r.claim.DeepCopy()

@@ -160,8 +160,13 @@ func (s *Servers) bind(claim *corev1.PersistentVolumeClaim) {
 	if claim.DeletionTimestamp != nil {
 		s.unprotect(claim.DeepCopy())
 	}
-	if claim.DeletionTimestamp != nil || claim.Spec.StorageClassName != nil || !strings.HasSuffix(claim.Name, "-g1") {
+	if claim.DeletionTimestamp != nil || !strings.HasSuffix(claim.Name, "-g1") {
 		return
+	}
+	if class := claim.Spec.StorageClassName; class != nil {
+		if _, err := s.clients.StorageV1().StorageClasses().Get(ctx, *class, metav1.GetOptions{}); err != nil {
+			return
+		}
 	}
 	claim = claim.DeepCopy()
 	if claim.Spec.VolumeName == "" {
