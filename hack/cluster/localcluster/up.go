@@ -265,7 +265,7 @@ func (l *launch) runNodes(ctx context.Context) error {
 
 // thrift has the components collect garbage less often than is Go's default, as long as they are small: about a fifth of the
 // processor time of an API server goes there.
-var thrift = []string{"GOGC=400", "GOMEMLIMIT=1GiB"}
+var thrift = []string{"GOGC=400", "GOMEMLIMIT=2GiB"}
 
 // start runs a component. Its environment is empty but for a path, a home and thrift.
 func (c *Cluster) start(comp component) (*process.Running, error) {
