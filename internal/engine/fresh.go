@@ -38,10 +38,15 @@ func (f *fresh) add(c created) {
 }
 
 // of are the children of an owner.
-func (f *fresh) of(owner types.UID) []created {
+func (f *fresh) of(owner types.UID) (own []created) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(f.all), func(c created) bool { return c.owner != owner })
+	for _, c := range f.all {
+		if c.owner == owner {
+			own = append(own, c)
+		}
+	}
+	return own
 }
 
 func (f *fresh) forget(c created) {
