@@ -60,7 +60,7 @@ func TestWhatIsInstalled(t *testing.T) {
 	}
 	for _, needed := range []string{
 		"Namespace olm", "Deployment olm-operator", "Deployment catalog-operator", "ClusterRole aggregate-olm-edit", "ClusterRole aggregate-olm-view",
-		"ServiceAccount olm-operator-serviceaccount", "OperatorGroup olm-operators",
+		"ServiceAccount olm-operator-serviceaccount", "OperatorGroup olm-operators", "OLMConfig cluster",
 	} {
 		if !found[needed] {
 			t.Errorf("there is no %s among %v", needed, found)
