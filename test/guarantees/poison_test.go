@@ -59,19 +59,20 @@ func generated(ctx context.Context, all []*kind) {
 	for _, k := range all {
 		namespace := unique("g15-all")
 		k.surround(k.object(namespace))
-		var all, readable []text
+		var made, readable []text
 		for _, p := range k.places() {
 			for _, s := range p.strings(random) {
-				all = append(all, text{p.at, s})
+				made = append(made, text{p.at, s})
 			}
 		}
-		random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-		for _, t := range all[:min(tried, len(all))] {
+		random.Shuffle(len(made), func(i, j int) { made[i], made[j] = made[j], made[i] })
+		asked := made[:min(tried, len(made))]
+		for _, t := range asked {
 			if k.readable(ctx, namespace, t) {
 				readable = append(readable, t)
 			}
 		}
-		AddReportEntry(k.name, fmt.Sprintf("%d objects would be admitted, of %d of %d", len(readable), min(tried, len(all)), len(all)))
+		AddReportEntry(k.name, fmt.Sprintf("%d of %d objects would be admitted; %d were made", len(readable), len(asked), len(made)))
 		Expect(readable).NotTo(BeEmpty(), k.name)
 		for _, t := range readable[:min(worked, len(readable))] {
 			Expect(k.admitted(ctx, namespace, t)).NotTo(BeNil(), "%s %v: %q", k.name, t.at, t.s)
