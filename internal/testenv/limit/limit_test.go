@@ -24,3 +24,45 @@ func TestOf(t *testing.T) {
 		}
 	}
 }
+
+func TestOfTakesSeedAndLabels(t *testing.T) {
+	t.Setenv("SEED", "")
+	t.Setenv("LABELS", "")
+	if got := Of(until(0)); got.RandomSeed != 1 || got.LabelFilter != "" {
+		t.Errorf("without variables the seed is %d and the filter %q, want 1 and none", got.RandomSeed, got.LabelFilter)
+	}
+	t.Setenv("SEED", "42")
+	t.Setenv("LABELS", "!Slow")
+	if got := Of(until(0)); got.RandomSeed != 42 || got.LabelFilter != "!Slow" {
+		t.Errorf("the seed is %d and the filter %q, want 42 and !Slow", got.RandomSeed, got.LabelFilter)
+	}
+}
+
+func TestSeedIsANumber(t *testing.T) {
+	t.Setenv("SEED", "monday")
+	defer func() {
+		if recover() == nil {
+			t.Error("a SEED that is no number is accepted")
+		}
+	}()
+	Seed()
+}
+
+func TestLabeled(t *testing.T) {
+	for _, test := range []struct {
+		filter string
+		runs   bool
+	}{
+		{"", true}, {"Slow", true}, {"Slow || Timed", true}, {"!Slow && !Timed", false}, {"Timed", false},
+	} {
+		t.Setenv("LABELS", test.filter)
+		runs := false
+		t.Run(test.filter, func(t *testing.T) {
+			Labeled(t, Slow)
+			runs = true
+		})
+		if runs != test.runs {
+			t.Errorf("with LABELS=%q a slow test runs: %t, want %t", test.filter, runs, test.runs)
+		}
+	}
+}
