@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/acme/platform-operator/hack/cluster/localcluster"
+	"github.com/acme/platform-operator/hack/cluster/machine"
 )
 
 // realNodeVariable, when it is 1, lets root run the tests of a real node. They take a few minutes, and a machine has
@@ -32,6 +33,9 @@ func needRealNode(t *testing.T) {
 	t.Helper()
 	if os.Getenv(realNodeVariable) != "1" || os.Geteuid() != 0 {
 		t.Skipf("runs as root with %s=1: make test-real-node", realNodeVariable)
+	}
+	if err := machine.EnsurePrograms(t.Context(), t.Output()); err != nil { // before up does: the tests use them too
+		t.Fatal(err)
 	}
 	mustRun(t, "build", "--only", "real")
 }
@@ -306,7 +310,7 @@ func machineState(t *testing.T) map[string]string {
 		"groups":   "find /sys/fs/cgroup -type d -name 'acme-*' | sort",
 		"settings": "cd /proc/sys; head -n1 net/ipv4/ip_forward vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops",
 		"files":    "ls -d /run/* /var/lib/* /var/log/* /opt/* /etc/cni /usr/libexec/kubernetes 2>/dev/null || true",
-		"programs": "ps -eo comm= | grep -E '^(containerd|kubelet|kube-proxy|coredns|node-init|app$)' | sort || true",
+		"programs": "cat /proc/[0-9]*/comm 2>/dev/null | grep -E '^(containerd|kubelet|kube-proxy|coredns|node-init|app$)' | sort || true",
 	} {
 		cmd := exec.CommandContext(t.Context(), "/bin/sh", "-euc", script)
 		cmd.Env = []string{"PATH=/usr/sbin:/sbin:/usr/bin:/bin"}

@@ -87,7 +87,7 @@ func (l *launch) prepareMachine(ctx context.Context) error {
 	if err := machine.RequireSpace(c.dir); err != nil {
 		return err
 	}
-	if err := machine.EnsurePackages(ctx, l.out); err != nil {
+	if err := machine.EnsurePrograms(ctx, l.out); err != nil {
 		return err
 	}
 	if err := l.releaseEndedNode(ctx); err != nil {

@@ -73,7 +73,7 @@ func run(ctx context.Context, program string, args ...string) error {
 		return fmt.Errorf("running %s: it is not installed", program)
 	}
 	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Env = append(os.Environ(), "PATH="+Path(), "DEBIAN_FRONTEND=noninteractive")
+	cmd.Env = append(os.Environ(), "PATH="+Path())
 	var words bytes.Buffer
 	cmd.Stderr = &words
 	if err := cmd.Run(); err != nil {

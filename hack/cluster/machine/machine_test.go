@@ -113,37 +113,12 @@ func TestRemoveGroups(t *testing.T) {
 	}
 }
 
-// TestWithoutServices checks that a policy is there meanwhile only, and that one that was there stays.
-func TestWithoutServices(t *testing.T) {
-	policy := filepath.Join(t.TempDir(), "policy-rc.d")
-	failed := errors.New("no such package")
-	err := withoutServices(policy, func() error {
-		var refused *exec.ExitError
-		if err := exec.CommandContext(t.Context(), policy).Run(); !errors.As(err, &refused) || refused.ExitCode() != 101 {
-			t.Errorf("the policy says %v, want 101", err)
-		}
-		return failed
-	})
-	if !errors.Is(err, failed) {
-		t.Errorf("got %v", err)
-	}
-	if _, err := os.Stat(policy); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the policy is left: %v", err)
-	}
-	if err := os.WriteFile(policy, []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := withoutServices(policy, func() error { return nil }); err != nil {
-		t.Error(err)
-	}
-	if text, err := os.ReadFile(policy); err != nil || string(text) != "mine" {
-		t.Errorf("the machine's policy is %q now, %v", text, err)
-	}
-}
-
 func TestNamespaces(t *testing.T) {
 	if os.Getenv("PLATFORM_REAL_NODE") != "1" || RequireRoot() != nil { // root alone is not enough in a container
 		t.Skip("runs as root with PLATFORM_REAL_NODE=1: make test-real-node")
+	}
+	if err := EnsurePrograms(t.Context(), t.Output()); err != nil {
+		t.Fatal(err)
 	}
 	first := exec.CommandContext(t.Context(), "sleep", "600")
 	OwnNamespaces(first)
