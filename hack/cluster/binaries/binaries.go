@@ -98,7 +98,7 @@ func Manager(version string) Binary { return ours("manager", "cmd", version) }
 // Plugin is the kubectl plugin.
 func Plugin(version string) Binary { return ours("kubectl-acme", "cmd/kubectl-acme", version) }
 
-// ours is a program of this repository. It is built without -trimpath, so that it shares packages with the programs under hack.
+// ours is a program of this repository. It is built with Go's flags as they are, so that it shares packages with the programs under hack.
 func ours(name, folder, version string) Binary {
 	return Binary{
 		Name: name, dir: ".", pkg: "github.com/acme/platform-operator/" + folder, always: true,

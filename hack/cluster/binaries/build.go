@@ -16,6 +16,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -217,8 +218,19 @@ func (b Builder) goCommand(ctx context.Context, g *group, words ...string) *exec
 	cmd := exec.CommandContext(ctx, "go", words...)
 	cmd.Dir = filepath.Join(b.Root, g.dir)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
+	if g.dir != "." {
+		cmd.Env = append(cmd.Env, "GOFLAGS="+recordingFlags(os.Getenv("GOFLAGS")))
+	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // lets go remove its work folder
 	return cmd
+}
+
+// recordingFlags are Go's flags without -trimpath: with it a program does not record its linker flags, by which staleReason sees
+// for which version or sources it was built. Modules are at the same place in every checkout, so their paths do no harm.
+func recordingFlags(flags string) string {
+	return strings.Join(slices.DeleteFunc(strings.Fields(flags), func(f string) bool {
+		return strings.TrimLeft(f, "-") == "trimpath" || strings.HasPrefix(strings.TrimLeft(f, "-"), "trimpath=")
+	}), " ")
 }
 
 func (g *group) String() string {

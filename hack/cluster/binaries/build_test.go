@@ -147,3 +147,13 @@ func TestEnsureRefusesAToolThatPinsNothing(t *testing.T) {
 		t.Error("want an error")
 	}
 }
+
+func TestRecordingFlags(t *testing.T) {
+	for flags, want := range map[string]string{
+		"": "", "-trimpath": "", "--trimpath=true": "", "-mod=mod -trimpath -p=1": "-mod=mod -p=1", "-tags=trimpath": "-tags=trimpath",
+	} {
+		if got := recordingFlags(flags); got != want {
+			t.Errorf("of %q there is left %q, want %q", flags, got, want)
+		}
+	}
+}
