@@ -24,8 +24,12 @@ const (
 
 // Change is what differs between a commit and the work tree.
 type Change struct {
-	// Base is the commit; empty if all files count as changed.
+	// Head is the commit of the work tree.
+	Head string
+	// Base is the commit to compare with; empty if all files count as changed.
 	Base string
+	// Proved says that Base passed the checks. If it did not, what has not changed since need not be whole.
+	Proved bool
 	// Why is a sentence that says how Base was found.
 	Why string
 	// Files are the changed files as paths from the top of the work tree, sorted. Some may be gone.
@@ -45,11 +49,12 @@ func Since(dir, green string) (Change, error) {
 		return Change{}, fmt.Errorf("finding the git work tree around %s: %w", dir, err)
 	}
 	r := repository(strings.TrimSpace(top))
-	if _, err := r.git("rev-parse", "--verify", "--quiet", "HEAD"); err != nil {
+	head, err := r.git("rev-parse", "--verify", "--quiet", "HEAD")
+	if err != nil {
 		return Change{}, fmt.Errorf("%s has no commit yet: commit first", r)
 	}
-	c := Change{repo: r, tree: sync.OnceValues(func() (*tree, error) { return load(string(r)) })}
-	if c.Base, c.Why, err = r.base(green); err != nil {
+	c := Change{Head: strings.TrimSpace(head), repo: r, tree: sync.OnceValues(func() (*tree, error) { return load(string(r)) })}
+	if err = c.findBase(green); err != nil {
 		return Change{}, err
 	}
 	c.Files, err = r.changedSince(c.Base)
@@ -59,30 +64,34 @@ func Since(dir, green string) (Change, error) {
 // repository is the folder at the top of a work tree.
 type repository string
 
-// base returns the commit to compare with, empty if there is none, and how it was found.
-func (r repository) base(green string) (commit, why string, err error) {
+// findBase finds the commit to compare with, and says how it was found.
+func (c *Change) findBase(green string) error {
 	passed, note := passedTrees(green)
-	history, err := r.git("rev-list", "--no-commit-header", "--format=%H %T %s", fmt.Sprint("--max-count=", searched), "HEAD")
+	history, err := c.repo.git("rev-list", "--no-commit-header", "--format=%H %T %s", fmt.Sprint("--max-count=", searched), "HEAD")
 	if err != nil {
-		return "", "", fmt.Errorf("reading the history: %w", err)
+		return fmt.Errorf("reading the history: %w", err)
 	}
 	for line := range strings.Lines(history) {
 		fields := strings.SplitN(strings.TrimSpace(line), " ", 3)
 		if passed[fields[1]] {
-			return fields[0], fmt.Sprintf("The base is %.12s (%s), the newest commit that passed here.", fields[0], fields[2]), nil
+			c.Base, c.Proved = fields[0], true
+			c.Why = fmt.Sprintf("The base is %.12s (%s), the newest commit that passed here.", fields[0], fields[2])
+			return nil
 		}
 	}
-	if commit, err := r.git("rev-parse", "--verify", "--quiet", fmt.Sprint("HEAD~", before)); err == nil {
-		commit = strings.TrimSpace(commit)
-		return commit, fmt.Sprintf("The base is %.12s, %d commits before HEAD, because none of the newest %d passed here%s.",
-			commit, before, searched, note), nil
+	if commit, err := c.repo.git("rev-parse", "--verify", "--quiet", fmt.Sprint("HEAD~", before)); err == nil {
+		c.Base = strings.TrimSpace(commit)
+		c.Why = fmt.Sprintf("The base is %.12s, %d commits before HEAD, because none of the newest %d passed here%s.",
+			c.Base, before, searched, note)
+		return nil
 	}
 	short := "the history"
-	if shallow, err := r.git("rev-parse", "--is-shallow-repository"); err == nil && strings.TrimSpace(shallow) == "true" {
+	if shallow, err := c.repo.git("rev-parse", "--is-shallow-repository"); err == nil && strings.TrimSpace(shallow) == "true" {
 		short = "this shallow clone"
 	}
-	return "", fmt.Sprintf("Everything counts as changed, because %s has no commit that passed here, and none %d before HEAD%s.",
-		short, before, note), nil
+	c.Why = fmt.Sprintf("Everything counts as changed, because %s has no commit that passed here, and none %d before HEAD%s.",
+		short, before, note)
+	return nil
 }
 
 // passedTrees reads the hashes in a file. If that is there but cannot be read, none has passed, and the note says so.

@@ -72,7 +72,8 @@ func (k Kinds) Filter() string {
 	return strings.Join(append(labels, "Completeness"), " || ")
 }
 
-// Kinds returns the kinds whose guarantees have to be checked. A file of which nothing is known affects all of them.
+// Kinds returns the kinds whose guarantees have to be checked: all of them if no base is known to have passed. A file of which
+// nothing is known affects all of them.
 func (c Change) Kinds() (Kinds, error) {
 	t, err := c.tree()
 	if err != nil {
@@ -83,6 +84,11 @@ func (c Change) Kinds() (Kinds, error) {
 		return Kinds{}, err
 	}
 	because := map[string]string{}
+	for _, k := range all {
+		if !c.Proved {
+			because[k.name] = "no commit that passed"
+		}
+	}
 	for _, file := range c.Files {
 		if file == "Makefile" && !c.changesRecipe() {
 			continue
