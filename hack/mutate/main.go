@@ -21,21 +21,56 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/acme/platform-operator/hack/affected/change"
 )
 
 func main() {
 	quick := flag.Bool("quick", false, "only mutations that tests without a control plane kill")
 	only := flag.String("only", "", "only mutations that have this text in what they break, their package or their files")
+	green := flag.String("green", "", "only mutations about what has changed since a tree that passed the gate; the file has their hashes, one a line")
 	jobs := flag.Int("jobs", 2, "how many mutations are tried at once")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := mutate(ctx, ".", os.Stdout, *jobs, func(m mutation) bool { return (m.quick || !*quick) && m.isAbout(*only) })
-	stop()
+	concerned, err := concerns(*green)
+	if err == nil {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		err = mutate(ctx, ".", os.Stdout, *jobs, func(m mutation) bool { return (m.quick || !*quick) && m.isAbout(*only) && concerned(m) })
+		stop()
+	}
+	if *green != "" && errors.Is(err, errNone) {
+		fmt.Println("no mutation is about what has changed")
+		err = nil
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
+
+// concerns selects the mutations of files that have changed since a tree that passed the gate, and those whose tests stand beside
+// such a file; all of them without a list of trees, or if none of those is an ancestor.
+func concerns(green string) (func(mutation) bool, error) {
+	all := func(mutation) bool { return true }
+	if green == "" {
+		return all, nil
+	}
+	c, err := change.Since(".", green)
+	if err != nil {
+		return nil, fmt.Errorf("finding out what has changed: %w", err)
+	}
+	fmt.Println(c.Why)
+	if !c.Proved {
+		return all, nil
+	}
+	return func(m mutation) bool {
+		return slices.ContainsFunc(c.Files, func(file string) bool {
+			return filepath.Dir(file) == m.pkg || slices.ContainsFunc(m.edits, func(e edit) bool { return e.file == file })
+		})
+	}, nil
+}
+
+// errNone says that the flags leave no mutation.
+var errNone = errors.New("no mutation is selected")
 
 func (m mutation) isAbout(text string) bool {
 	return strings.Contains(m.breaks+"\n"+m.pkg, text) ||
@@ -54,7 +89,7 @@ func mutate(ctx context.Context, root string, out io.Writer, jobs int, selects f
 	}
 	all = slices.DeleteFunc(all, func(m mutation) bool { return !selects(m) })
 	if len(all) == 0 {
-		return errors.New("no mutation is selected")
+		return errNone
 	}
 	tmp, err := os.MkdirTemp("", "mutate")
 	if err != nil {
