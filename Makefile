@@ -11,6 +11,7 @@ ARCH ?= $(shell go env GOARCH)# architecture of the image's archive
 ARCHS ?= $(ARCH) $(filter-out $(ARCH),amd64 arm64)# architectures of the image
 CLUSTER ?= demo# name of the local cluster
 PKG ?= ./...# packages to test
+N ?= 20# how many times soak runs them
 TEST_FLAGS ?=# more flags for go test, for instance TEST_FLAGS='-run TestTier -v'
 ARGS ?=# more arguments for run, demo, mutate and bench
 E2E_FLAGS ?=# more flags for e2e, for instance E2E_FLAGS='-ginkgo.focus AcmeNamespace'
@@ -23,8 +24,10 @@ SHELL := /bin/bash
 # Programs with modules of their own, because of what they are built from.
 MODULES := hack/certmanager hack/cluster/node hack/dashboards hack/image hack/site test/alerts test/bundle
 
-# One set of flags, so that tests, tools, demo and bench share what is compiled. The race detector alone needs C.
+# One set of flags, so that tests, tools, demo, image and bench share what is compiled. The race detector alone needs C. -trimpath
+# lets other checkouts share it as well.
 export CGO_ENABLED := 0
+export GOFLAGS := $(strip $(filter-out -trimpath,$(GOFLAGS)) -trimpath)
 
 # The linter keeps results by the path at which it first saw a package: each checkout gets a cache of its own.
 export GOLANGCI_LINT_CACHE := $(CURDIR)/dist/lint-cache
@@ -41,7 +44,7 @@ APPLY := $(KUBECTL) apply --server-side -f -
 DELETE := $(KUBECTL) delete --ignore-not-found --timeout=2m -f -
 # Go programs get no version control stamp: it would need a git that trusts this folder, and images of
 # the same sources would differ.
-BUILD := go build -trimpath -buildvcs=false
+BUILD := go build -buildvcs=false
 LDFLAGS := -s -w -X main.version=v$(VERSION)
 
 ##@ General
@@ -116,42 +119,86 @@ run: build ## Run the operator on this machine, without webhooks, against KUBECO
 
 ##@ Test
 
-# The time-outs end tests that hang. Ginkgo gives up five minutes before (internal/testenv/limit), and cleans up; test and e2e
-# take under twenty minutes each on two cores.
-
-# The guarantees run in several processes, each with a control plane of its own. With PKG set, go test runs them like all
-# other packages.
-GUARANTEES := ./test/guarantees
-PROCS ?= 3# processes that run the guarantees
+# The gate (.ci/run) and `make test` leave out what is slow, timed or random: docs/develop/checks.md. LABELS, SEED and the time-outs
+# are read by internal/testenv/limit; Ginkgo gives up five minutes before a time-out, and cleans up.
+GATE_LABELS := !Slow && !Timed && !Random
+LABELS ?= $(GATE_LABELS)# label filter of the specs to run; LABELS= runs all
+PROCS ?= 2# processes that run the guarantees, each with a control plane of its own
 
 # The suites of the controllers wait for Kubernetes most of their time: seven of them took 480 s two at a time, and 282 s four
 # at a time, on two cores.
 PACKAGES ?= 4# packages that are tested at once
 
-# go vet, which reads all dependencies too, is a part of lint, and takes four minutes of a processor each time.
-#
-# The tests of a module are never taken from Go's cache, which does not see changes of files outside the module.
-.PHONY: test
-test: test-tools ## Run all tests, those of the controllers against a real etcd and kube-apiserver
-	@export KUBEBUILDER_ASSETS=$(CURDIR)/bin; failed=0; \
-	if [ '$(PKG)' != ./... ]; then go test -timeout 35m $(TEST_FLAGS) $(PKG); exit; fi; \
-	packages=$$(go list ./... | grep -v '/$(notdir $(GUARANTEES))$$'); total=$$(wc -w <<<"$$packages"); \
-	say() { printf '\n=== %s, %d min after the start\n' "$$1" $$((SECONDS / 60)); }; \
-	say "1 of 3: the modules $(MODULES): about a minute"; \
-	for m in $(MODULES); do echo "testing $$m"; (cd $$m && go test -vet=off -count=1 $(TEST_FLAGS) ./...) || failed=1; done; \
-	say "2 of 3: $$total packages: about eleven minutes"; \
-	go test -vet=off -ldflags='-s -w' -p $(PACKAGES) -timeout 35m $(TEST_FLAGS) $$packages | hack/progress.sh $$total || failed=1; \
-	say "3 of 3: the guarantees, a dot for each spec: about fifteen minutes"; \
-	go tool ginkgo --vet=off --ldflags='-s -w' --procs=$(PROCS) --timeout=45m --no-color $(GUARANTEES) || failed=1; \
-	say "$$([ $$failed = 0 ] && echo all tests passed || echo some tests FAILED)"; \
-	exit $$failed
+# What passed before, flakes, and the tree of the gate.
+PLATFORM_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/platform-operator
 
-# The packages with goroutines of their own whose tests need no control plane. The race detector needs a
-# C compiler and takes several times as long, so it is not part of test.
+# go vet, which reads all dependencies too, is a part of lint, and takes four minutes of a processor each time.
+GO_TEST := go test -vet=off -ldflags='-s -w' -timeout 35m
+
+.PHONY: test
+test: export LABELS := $(LABELS)
+test: test-tools ## Run the tests of the gate, those of the controllers against a real etcd and kube-apiserver
+	@export KUBEBUILDER_ASSETS=$(CURDIR)/bin; \
+	if [ '$(PKG)' != ./... ]; then exec $(GO_TEST) $(TEST_FLAGS) $(PKG); fi; \
+	go run ./hack/test --modules '$(MODULES)' --packages $(PACKAGES) --procs $(PROCS) --cache '$(PLATFORM_CACHE)' --flags '$(TEST_FLAGS)'
+
+.PHONY: test-modules
+test-modules: export LABELS :=
+test-modules: test-tools ## Run the tests of the modules beside the main one, whatever passed before
+	@for m in $(MODULES); do echo "testing $$m"; (cd $$m && go test -vet=off -count=1 $(TEST_FLAGS) ./...) || exit; done
+
+.PHONY: test-guarantees
+test-guarantees: export LABELS := $(if $(filter environment command,$(firstword $(origin LABELS))),$(LABELS))
+test-guarantees: test-tools ## Run all guarantees, or those that LABELS selects
+	mkdir -p dist
+	KUBEBUILDER_ASSETS=$(CURDIR)/bin go tool ginkgo --vet=off --ldflags='-s -w' --procs=$(PROCS) --timeout=70m --no-color \
+		--output-dir=dist --json-report=guarantees.json ./test/guarantees
+
+# One package at a time: some of it asserts times.
+.PHONY: test-slow
+test-slow: export LABELS := Slow || Timed || Random
+test-slow: test-tools ## Run what the gate leaves out of all packages but the guarantees
+	KUBEBUILDER_ASSETS=$(CURDIR)/bin $(GO_TEST) -p 1 $(TEST_FLAGS) $$(go list ./... | grep -v /test/guarantees)
+
+.PHONY: soak
+soak: ## Run the specs of the package PKG again and again under load: make soak PKG=./internal/engine N=20
+	@[ '$(PKG)' != ./... ] || { echo "name one package: make soak PKG=./internal/engine" >&2; exit 1; }
+	KUBEBUILDER_ASSETS=$(CURDIR)/bin go run ./hack/soak --pkg $(PKG) -n $(N) --labels '$(LABELS)' $(ARGS)
+
+.PHONY: affected
+affected: ## Show what the gate would test of what has changed since a tree that it passed
+	@go run ./hack/affected --green '$(PLATFORM_CACHE)/green'
+
+.PHONY: quick
+quick: export LABELS := $(LABELS)
+quick: bin/golangci-lint ## Format, vet and test just the packages with changed files
+	@packages=$$(go run ./hack/affected --green '$(PLATFORM_CACHE)/green' --packages); \
+	if [ -z "$$packages" ]; then echo "no package has changed"; exit; fi; \
+	bin/golangci-lint fmt --diff && go vet $$packages && KUBEBUILDER_ASSETS=$(CURDIR)/bin $(GO_TEST) $(TEST_FLAGS) $$packages
+
+.PHONY: gate
+gate: ## Do what the continuous integration does, in its own tree: what passes here need not run there again
+	.ci/run
+
+# Each ends within 80 minutes on two cores. docs/develop/checks.md says what each holds.
+SHARDS := all-guarantees all-cluster all-bench all-release all-deep all-cold
+
+.PHONY: check-all $(SHARDS)
+check-all: ## Run all that the gate leaves out: the shards all-guarantees, all-cluster, all-bench, all-release, all-deep, all-cold
+	hack/check-all.sh $(SHARDS)
+
+$(SHARDS):
+	hack/check-all.sh $@
+
+# The packages with goroutines, locks or atomics. The race detector needs a C compiler and takes several times as long.
+RACE_PACKAGES = $$(grep -rlE --include='*.go' '"sync(/atomic)?"|/errgroup"|^[[:space:]]*go (func\(|[a-z.]+\()' internal cmd hack | \
+	xargs -n 1 dirname | sort -u | sed 's|^|./|')
+
 .PHONY: test-race
-test-race: ## Run the tests that are cheap enough for it under the race detector
-	hack/packages.sh slapd postgres mariadbd gcc
-	CGO_ENABLED=1 go test -race -timeout 10m $(TEST_FLAGS) ./internal/external/...
+test-race: export LABELS := $(GATE_LABELS)
+test-race: test-tools ## Run the tests of all packages with goroutines or locks under the race detector
+	hack/packages.sh gcc
+	CGO_ENABLED=1 KUBEBUILDER_ASSETS=$(CURDIR)/bin go test -race -vet=off -timeout 60m -p 2 $(TEST_FLAGS) $(RACE_PACKAGES)
 
 # What test/bundle runs.
 BUNDLE_TOOLS := bin/operator-sdk bin/kustomize bin/opm bin/scorecard-test
@@ -179,8 +226,10 @@ test-agent-kills: bin/versitygw ## Kill each verb of the database agent at 30 ra
 	hack/packages.sh postgres mariadbd
 	AGENT_KILLS=30 go test -count=1 -timeout 60m -v -run 'Kills|Migrate|S3' $(TEST_FLAGS) ./internal/database/agent
 
-# Every mutation takes a compilation, and some a control plane: all of them about half an hour, the quick ones a minute.
+# Every mutation takes a compilation, and some a control plane: all of them about half an hour, the quick ones a minute. The gate
+# tries the quick ones of what has changed.
 .PHONY: mutate
+mutate: export LABELS :=
 mutate: ## Check that a test fails for each of many small, wrong edits of the product; ARGS=--quick for some
 	hack/packages.sh slapd postgres mariadbd
 	$(if $(findstring --quick,$(ARGS)),,go run ./hack/cluster build --only envtest,simulated)

@@ -1,0 +1,111 @@
+// Copyright 2026 The Acme Platform Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+
+	"github.com/onsi/ginkgo/v2/types"
+
+	"github.com/acme/platform-operator/hack/affected/change"
+)
+
+// report is where Ginkgo writes what became of each spec.
+const report = "dist/guarantees.json"
+
+// guarantees runs the guarantees of the kinds that the change affects, of all kinds when it is not known what has passed.
+func (t *tests) guarantees(ctx context.Context) ([]failure, error) {
+	kinds, err := t.change.Kinds()
+	if err != nil {
+		return nil, fmt.Errorf("finding out which kinds are affected: %w", err)
+	}
+	t.say("3 of 3: the guarantees of the kinds: " + kinds.Filter())
+	filter := both(kinds, os.Getenv("LABELS"))
+	passed, record := t.passedBefore("guarantees")
+	if len(kinds.Names) == 0 || passed {
+		fmt.Fprintf(t.out, "ok  \t%s\t(passed before)\n", guarantees)
+		return nil, nil
+	}
+	if err := t.ginkgo(ctx, t.procs, filter); err == nil {
+		record()
+		return nil, nil
+	}
+	specs, err := failedSpecs(report)
+	if err != nil {
+		return nil, fmt.Errorf("reading what became of the guarantees: %w", err)
+	}
+	var texts []string
+	for _, s := range specs {
+		texts = append(texts, regexp.QuoteMeta(s))
+	}
+	return []failure{{
+		pkg: module + strings.TrimPrefix(guarantees, "."), specs: specs,
+		again: func(ctx context.Context) error {
+			if len(texts) == 0 { // the suite itself
+				return t.ginkgo(ctx, t.procs, filter)
+			}
+			return t.ginkgo(ctx, 1, filter, "--focus=^("+strings.Join(texts, "|")+")$")
+		},
+	}}, nil
+}
+
+// ginkgo runs the guarantees that a filter selects, with a dot for each spec.
+func (t *tests) ginkgo(ctx context.Context, procs int, filter string, more ...string) error {
+	if err := errors.Join(os.MkdirAll("dist", 0o755), remove(report)); err != nil {
+		return err
+	}
+	args := append([]string{"tool", "ginkgo", "--vet=off", "--ldflags=-s -w", "--timeout=45m", "--no-color", "--output-dir=dist",
+		"--json-report=guarantees.json", fmt.Sprintf("--procs=%d", procs)}, more...)
+	command := exec.CommandContext(ctx, "go", append(args, guarantees)...)
+	command.Env = append(os.Environ(), "LABELS="+filter)
+	command.Stdout, command.Stderr = t.out, t.out
+	return command.Run()
+}
+
+func remove(file string) error {
+	if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// failedSpecs are the whole texts of the specs that failed. None failed when something else did, such as the start.
+func failedSpecs(file string) ([]string, error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil // it was not even compiled
+	}
+	var reports []types.Report
+	if err = cmp.Or(err, json.Unmarshal(text, &reports)); err != nil {
+		return nil, err
+	}
+	var failed []string
+	for _, r := range reports {
+		for _, s := range r.SpecReports {
+			if s.LeafNodeType == types.NodeTypeIt && s.Failed() {
+				failed = append(failed, s.FullText())
+			}
+		}
+	}
+	return failed, nil
+}
+
+// both is a label filter for the specs of some kinds that another filter selects. The empty one selects everything.
+func both(kinds change.Kinds, labels string) string {
+	switch {
+	case kinds.All:
+		return labels
+	case labels == "":
+		return kinds.Filter()
+	}
+	return "(" + kinds.Filter() + ") && (" + labels + ")"
+}
