@@ -65,11 +65,17 @@ func Seed() int64 {
 // Labeled leaves out a test of Go's, which has no labels of its own, where LABELS leaves out specs with these labels.
 func Labeled(t testing.TB, labels ...string) {
 	t.Helper()
-	filter, err := types.ParseLabelFilter(os.Getenv("LABELS"))
-	if err != nil {
-		t.Fatalf("LABELS: %v", err)
-	}
-	if !filter(labels) {
+	if !Selected(labels...) {
 		t.Skipf("LABELS=%q leaves out %v", os.Getenv("LABELS"), labels)
 	}
+}
+
+// Selected reports whether LABELS admits a spec with these labels: for what runs in the gate too, but further elsewhere. It
+// panics if LABELS is no filter.
+func Selected(labels ...string) bool {
+	filter, err := types.ParseLabelFilter(os.Getenv("LABELS"))
+	if err != nil {
+		panic(fmt.Sprintf("LABELS: %v", err))
+	}
+	return filter(labels)
 }

@@ -56,6 +56,9 @@ func TestLabeled(t *testing.T) {
 		{"", true}, {"Slow", true}, {"Slow || Timed", true}, {"!Slow && !Timed", false}, {"Timed", false},
 	} {
 		t.Setenv("LABELS", test.filter)
+		if got := Selected(Slow); got != test.runs {
+			t.Errorf("with LABELS=%q slow tests are selected: %t, want %t", test.filter, got, test.runs)
+		}
 		runs := false
 		t.Run(test.filter, func(t *testing.T) {
 			Labeled(t, Slow)
