@@ -25,6 +25,7 @@ import (
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
 	. "github.com/acme/platform-operator/internal/testenv/kindtest"
+	"github.com/acme/platform-operator/internal/testenv/loopback"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -51,9 +52,8 @@ type line struct {
 
 func newLine(to string) *line {
 	GinkgoHelper()
-	l := &line{address: "127.0.0.1:0", to: to}
+	l := &line{address: loopback.Address(), to: to}
 	l.mend()
-	l.address = l.listener.Addr().String()
 	DeferCleanup(l.cut)
 	return l
 }

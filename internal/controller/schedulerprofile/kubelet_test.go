@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -23,6 +24,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/acme/platform-operator/internal/testenv/loopback"
 )
 
 // kubelet runs the schedulers of pods as processes: with the ConfigMap that the pod names, and once more when they end. It reports whether they
@@ -141,15 +144,12 @@ func (k *kubelet) start(ctx context.Context, p *corev1.Pod, c *podRun) {
 		}
 	}
 	folder := filepath.Join(k.folder, fmt.Sprintf("%s-%d", p.Name, c.restarts))
-	port, err := freePort()
-	if err == nil {
-		err = k.Get(ctx, client.ObjectKeyFromObject(config), config)
-	}
+	port, err := strconv.Itoa(loopback.Port()), k.Get(ctx, client.ObjectKeyFromObject(config), config)
 	if err == nil {
 		err = os.MkdirAll(folder, 0o700)
 	}
 	if err == nil {
-		args := append(p.Spec.Containers[0].Args, "--bind-address=127.0.0.1", "--secure-port="+port)
+		args := append(p.Spec.Containers[0].Args, "--bind-address="+loopback.Host(), "--secure-port="+port)
 		c.process, err = k.launch(folder, p.Name, config.Data[configFile], args...)
 	}
 	if err != nil {
@@ -158,18 +158,6 @@ func (k *kubelet) start(ctx context.Context, p *corev1.Pod, c *podRun) {
 	}
 	c.port = port
 	k.all = append(k.all, c.process)
-}
-
-func freePort() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	if err != nil {
-		return "", err
-	}
-	return port, listener.Close()
 }
 
 // status is what is reported of a pod.
@@ -197,7 +185,7 @@ func (k *kubelet) status(ctx context.Context, p *corev1.Pod, c *podRun) corev1.P
 
 // isReady asks as the readiness probe of the pod does.
 func (k *kubelet) isReady(ctx context.Context, p *corev1.Pod, c *podRun) bool {
-	url := "https://127.0.0.1:" + c.port + p.Spec.Containers[0].ReadinessProbe.HTTPGet.Path
+	url := "https://" + net.JoinHostPort(loopback.Host(), c.port) + p.Spec.Containers[0].ReadinessProbe.HTTPGet.Path
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return false

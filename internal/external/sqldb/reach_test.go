@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/acme/platform-operator/internal/external/sqldb"
+	"github.com/acme/platform-operator/internal/testenv/loopback"
 )
 
 // TestForbidden reads from addresses that must not be connected to.
@@ -40,30 +41,22 @@ func TestForbidden(t *testing.T) {
 // listener is a port of this machine, and one without a listener.
 func listener(t *testing.T) (open, closed uint16, accepted <-chan net.Conn) {
 	t.Helper()
-	ports := [2]uint16{}
 	conns := make(chan net.Conn, 100)
-	for i := range ports {
-		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		ports[i] = l.Addr().(*net.TCPAddr).AddrPort().Port()
-		if i == 1 {
-			_ = l.Close()
-			break
-		}
-		t.Cleanup(func() { _ = l.Close() })
-		go func() {
-			for {
-				conn, err := l.Accept()
-				if err != nil {
-					return
-				}
-				conns <- conn
-			}
-		}()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
 	}
-	return ports[0], ports[1], conns
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			conns <- conn
+		}
+	}()
+	return l.Addr().(*net.TCPAddr).AddrPort().Port(), uint16(loopback.Port()), conns
 }
 
 // TestNoScanner reads from hosts and ports of all sorts: the messages are the same, so that they do not reveal
@@ -72,7 +65,6 @@ func TestNoScanner(t *testing.T) {
 	open, closed, accepted := listener(t)
 	reaching := func(ok bool, err error) func(*sqldb.Options) {
 		return func(o *sqldb.Options) {
-			o.Limits.Connect = time.Second
 			o.Dialer.Reach = func(context.Context, string, netip.AddrPort) (bool, error) { return ok, err }
 		}
 	}
@@ -91,6 +83,7 @@ func TestNoScanner(t *testing.T) {
 		}
 		t.Run(string(kind), func(t *testing.T) {
 			beyond, unknown, permitted := pools(t, reaching(false, nil)), pools(t, reaching(true, errors.New("canary"))), pools(t, reaching(true, nil))
+			impatient := pools(t, reaching(true, nil), func(o *sqldb.Options) { o.Limits.Connect = 200 * time.Millisecond })
 			want := "SourceUnreachable cannot connect to THERE: the host does not exist, does not answer, or may not be connected to from this " +
 				"namespace; check source.host and source.port"
 			for _, c := range []struct {
@@ -106,7 +99,7 @@ func TestNoScanner(t *testing.T) {
 				{"a closed port, within", "localhost", closed, permitted, "the connection was refused"},
 				{"a closed port of an address, within", "127.0.0.1", closed, permitted, "the connection was refused"},
 				{"it is unknown whether it is within", "127.0.0.1", open, unknown, "it is not known whether the address is forbidden"},
-				{"no answer, within", "127.0.0.1", open, permitted, "no answer in time"},
+				{"no answer, within", "127.0.0.1", open, impatient, "no answer in time"},
 			} {
 				if got, detail := answer(c.pools, c.host, c.port); got != want || c.detail != "" && detail != c.detail {
 					t.Errorf("%s: %s (%s)", c.reason, got, detail)
@@ -137,7 +130,7 @@ func portText(port uint16) string {
 // connections.
 func TestReachOfNamespaces(t *testing.T) {
 	var asked []string
-	d := &sqldb.Dialer{Allow: loopback, Reach: func(_ context.Context, namespace string, to netip.AddrPort) (bool, error) {
+	d := &sqldb.Dialer{Allow: thisMachine, Reach: func(_ context.Context, namespace string, to netip.AddrPort) (bool, error) {
 		asked = append(asked, namespace+" "+to.String())
 		return namespace == "free", nil
 	}}

@@ -22,6 +22,8 @@ import (
 	goldap "github.com/go-ldap/ldap/v3"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/cert"
+
+	"github.com/acme/platform-operator/internal/testenv/loopback"
 )
 
 const (
@@ -30,7 +32,7 @@ const (
 	operatorDN   = "cn=operator," + baseDN
 	rootDN       = "cn=root," + baseDN
 	rootPassword = "root-password"
-	patience     = 20 * time.Second
+	patience     = 2 * time.Minute
 )
 
 // TB is the part of a test that the server needs: a *testing.T, or Ginkgo's GinkgoT().
@@ -44,11 +46,11 @@ type TB interface {
 // Server is a running directory. It holds its base entry, "ou=people" for users, and the entry BindDN, which
 // may read everything but passwords. Others may read nothing, and binding requires encryption.
 type Server struct {
-	// URL is ldap://127.0.0.1:port. It offers StartTLS.
+	// URL is ldap://address:port. It offers StartTLS.
 	URL string
-	// LDAPS is ldaps://127.0.0.1:port.
+	// LDAPS is ldaps://address:port.
 	LDAPS string
-	// CA is the PEM bundle to verify the server with. The certificate is for 127.0.0.1 only.
+	// CA is the PEM bundle to verify the server with. The certificate is for that address only.
 	CA []byte
 	// BindDN and Password are the credentials for the operator.
 	BindDN, Password string
@@ -63,7 +65,7 @@ type Server struct {
 	log     bytes.Buffer // written by process; read it after exited is closed
 }
 
-// Start runs a server on free loopback ports until the test ends. It fails the test when slapd is not installed.
+// Start runs a server on loopback until the test ends. It fails the test when slapd is not installed.
 func Start(t TB) *Server {
 	t.Helper()
 	s := &Server{t: t, BindDN: operatorDN, Password: "operator-password", BaseDN: baseDN, PeopleDN: peopleDN}
@@ -71,12 +73,7 @@ func Start(t TB) *Server {
 	if err := s.prepare(dir); err != nil {
 		t.Fatalf("preparing slapd: %v", err)
 	}
-	// Another process may take a free port before slapd does, so there is more than one attempt.
-	err := s.launch(dir)
-	for tries := 1; err != nil && tries < 5; tries++ {
-		err = s.launch(dir)
-	}
-	if err != nil {
+	if err := s.launch(dir); err != nil {
 		t.Fatalf("starting slapd: %v", err)
 	}
 	t.Cleanup(s.Stop)
@@ -167,7 +164,7 @@ func (s *Server) prepare(dir string) error {
 		return fmt.Errorf("finding slapd's schema files: %w", err)
 	}
 	var key []byte
-	if s.CA, key, err = cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil); err != nil {
+	if s.CA, key, err = cert.GenerateSelfSignedCertKey(loopback.Host(), nil, nil); err != nil {
 		return fmt.Errorf("making certificates: %w", err)
 	}
 	// A copy of the program runs, because some distributions confine the original to its system folders.
@@ -206,12 +203,7 @@ access to * by dn.exact="` + operatorDN + `" read
 `
 
 func (s *Server) launch(dir string) error {
-	ports, err := freePorts()
-	if err != nil {
-		return err
-	}
-	s.URL, s.LDAPS = "ldap://"+ports[0], "ldaps://"+ports[1]
-	s.log.Reset()
+	s.URL, s.LDAPS = "ldap://"+loopback.Address(), "ldaps://"+loopback.Address()
 	s.process = exec.CommandContext(context.Background(), filepath.Join(dir, "slapd"), //nolint:gosec // G204: our copy
 		"-f", filepath.Join(dir, "slapd.conf"), "-h", s.URL+" "+s.LDAPS, "-d", "0")
 	s.process.Stdout, s.process.Stderr = &s.log, &s.log
@@ -268,20 +260,6 @@ func (s *Server) populate() error {
 		}
 		return nil
 	})
-}
-
-// freePorts returns two unused loopback addresses.
-func freePorts() ([]string, error) {
-	var addresses []string
-	for range 2 {
-		l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, fmt.Errorf("finding a free port: %w", err)
-		}
-		defer func() { _ = l.Close() }()
-		addresses = append(addresses, l.Addr().String())
-	}
-	return addresses, nil
 }
 
 // find returns the first candidate that look accepts, as look spells it, or the error for the first one.

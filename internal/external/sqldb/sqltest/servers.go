@@ -26,14 +26,14 @@ func (*postgres) prepare(s *Server) error {
 		"--encoding", "UTF8", "--locale", "C", "--no-sync"); err != nil {
 		return err
 	}
-	return os.WriteFile(s.path("data/pg_hba.conf"), []byte("local app,postgres all trust\nhost app all 127.0.0.1/32 scram-sha-256\n"), 0o600)
+	return os.WriteFile(s.path("data/pg_hba.conf"), []byte("local app,postgres all trust\nhost app all 127.0.0.0/8 scram-sha-256\n"), 0o600)
 }
 
 func (*postgres) command(s *Server) ([]string, error) {
 	program, err := find("postgres", "/usr/lib/postgresql/*/bin/postgres")
 	args := []string{program, "-D", s.path("data")}
 	for key, value := range map[string]string{
-		"port": strconv.Itoa(int(s.Port)), "listen_addresses": "127.0.0.1", "unix_socket_directories": s.dir,
+		"port": strconv.Itoa(int(s.Port)), "listen_addresses": s.Host, "unix_socket_directories": s.dir,
 		"ssl": "on", "ssl_cert_file": s.path("server.crt"), "ssl_key_file": s.path("server.key"),
 		"fsync": "off", "max_connections": "100", "shared_buffers": "16MB",
 	} {
@@ -85,7 +85,7 @@ func (*mariadb) command(s *Server) ([]string, error) {
 	program, err := find("mariadbd", "/usr/sbin/mariadbd", "/usr/libexec/mariadbd")
 	return []string{
 		program, "--no-defaults", "--datadir=" + s.path("data"), "--socket=" + s.path("socket"), "--pid-file=" + s.path("pid"),
-		"--port=" + strconv.Itoa(int(s.Port)), "--bind-address=127.0.0.1", "--skip-name-resolve", "--max-connections=20",
+		"--port=" + strconv.Itoa(int(s.Port)), "--bind-address=" + s.Host, "--skip-name-resolve", "--max-connections=20",
 		"--ssl-cert=" + s.path("server.crt"), "--ssl-key=" + s.path("server.key"),
 		"--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=16M",
 	}, err

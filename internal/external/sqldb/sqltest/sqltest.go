@@ -10,7 +10,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -23,9 +22,10 @@ import (
 	"k8s.io/client-go/util/cert"
 
 	"github.com/acme/platform-operator/internal/external/sqldb"
+	"github.com/acme/platform-operator/internal/testenv/loopback"
 )
 
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // TB is the part of a test that a server needs: a *testing.T, or Ginkgo's GinkgoT().
 type TB interface {
@@ -35,7 +35,7 @@ type TB interface {
 }
 
 // Server is a running server with a database "app" that its user "app" may read from and write to. It accepts
-// connections with and without TLS; its certificate is for 127.0.0.1 only.
+// connections with and without TLS; its certificate is for its address only.
 type Server struct {
 	// Source is how to connect as the user.
 	sqldb.Source
@@ -82,17 +82,12 @@ func StartMariaDB(t TB) *Server {
 func start(t TB, kind sqldb.Type, m maker) *Server {
 	t.Helper()
 	s := &Server{t: t, make: m, Source: sqldb.Source{
-		Type: kind, Host: "127.0.0.1", Database: "app", User: "app", Password: "app-password",
+		Type: kind, Host: loopback.Host(), Port: uint16(loopback.Port()), Database: "app", User: "app", Password: "app-password",
 	}}
 	if err := s.setUp(); err != nil {
 		t.Fatalf("preparing %s: %v", kind, err)
 	}
-	// Another process may take a free port before the server does, so there is more than one attempt.
-	err := s.launchAnywhere()
-	for tries := 1; err != nil && tries < 5; tries++ {
-		err = s.launchAnywhere()
-	}
-	if err != nil {
+	if err := s.launch(); err != nil {
 		t.Fatalf("starting %s: %v", kind, err)
 	}
 	if err := m.populate(s); err != nil {
@@ -120,11 +115,7 @@ func (s *Server) Stop() {
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.Stop()
-	err := s.launch()
-	for tries := 1; err != nil && tries < 5; tries++ {
-		err = s.launch()
-	}
-	if err != nil {
+	if err := s.launch(); err != nil {
 		s.t.Fatalf("starting %s again: %v", s.Type, err)
 	}
 }
@@ -181,7 +172,7 @@ func (s *Server) exec(database string, statements ...string) error {
 
 // setUp creates a folder for the user that the server runs as, because the servers do not run as root.
 func (s *Server) setUp() error {
-	ca, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
+	ca, key, err := cert.GenerateSelfSignedCertKey(s.Host, nil, nil)
 	if err != nil {
 		return fmt.Errorf("making certificates: %w", err)
 	}
@@ -237,16 +228,6 @@ func (s *Server) cmd(args []string) *exec.Cmd {
 	c := exec.CommandContext(context.Background(), args[0], args[1:]...) //nolint:gosec // G204: the programs of the makers
 	c.Dir, c.SysProcAttr = s.dir, s.as
 	return c
-}
-
-func (s *Server) launchAnywhere() error {
-	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		return fmt.Errorf("finding a free port: %w", err)
-	}
-	s.Port = l.Addr().(*net.TCPAddr).AddrPort().Port()
-	_ = l.Close()
-	return s.launch()
 }
 
 func (s *Server) launch() error {
