@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/acme/platform-operator/internal/database/result"
+	"github.com/acme/platform-operator/internal/testenv/limit"
 )
 
 // waitAccount waits until an account is as wanted.
@@ -97,6 +98,7 @@ func TestRotation(t *testing.T) {
 
 // TestAPasswordIsText: also where parameters make the server read text in another way.
 func TestAPasswordIsText(t *testing.T) {
+	limit.Labeled(t, limit.Slow)
 	t.Parallel()
 	for _, c := range []struct{ kind, parameter, value, password, powerful string }{
 		{
@@ -127,6 +129,7 @@ func TestAPasswordIsText(t *testing.T) {
 }
 
 func TestAPasswordThatWasChangedInsideIsSetAgain(t *testing.T) {
+	limit.Labeled(t, limit.Slow)
 	t.Parallel()
 	forEngines(t, func(t *testing.T, kind string) {
 		p := newPod(t, kind)
@@ -178,6 +181,7 @@ func TestTheDoor(t *testing.T) {
 }
 
 func TestParameters(t *testing.T) {
+	limit.Labeled(t, limit.Slow)
 	t.Parallel()
 	for _, c := range []struct{ kind, reload, value, show, restart, size, bad, fatal string }{
 		{result.Postgres, "work_mem", "8MB", "SHOW work_mem", "max_connections", "50", "work_mem", "shared_buffers"},

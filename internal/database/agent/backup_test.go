@@ -14,6 +14,7 @@ import (
 	"filippo.io/age"
 
 	"github.com/acme/platform-operator/internal/database/result"
+	"github.com/acme/platform-operator/internal/testenv/limit"
 )
 
 // fixture are statements that leave a database with rows, quotes, NULLs, bytes, a view, an index, a counter and a routine.
@@ -141,6 +142,7 @@ func TestBackupAndRestore(t *testing.T) {
 }
 
 func TestAFlippedByteIsNeverRestored(t *testing.T) {
+	limit.Labeled(t, limit.Slow)
 	t.Parallel()
 	forEngines(t, func(t *testing.T, kind string) {
 		p := newPod(t, kind)
@@ -180,6 +182,7 @@ func TestAFlippedByteIsNeverRestored(t *testing.T) {
 }
 
 func TestKillsOfBackupsLeaveThemWholeOrAbsent(t *testing.T) {
+	limit.Labeled(t, limit.Random)
 	t.Parallel()
 	forEngines(t, func(t *testing.T, kind string) {
 		p := newPod(t, kind)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/acme/platform-operator/internal/database/result"
+	"github.com/acme/platform-operator/internal/testenv/loopback"
 )
 
 // jobCommand is a Job for the server of the pod. Each has a folder of its own.
@@ -24,7 +25,7 @@ func (p *pod) jobCommand(verb string, args ...string) (cmd *exec.Cmd, file strin
 	p.own(name)
 	file = filepath.Join(dir, "result")
 	all := append([]string{verb}, p.flags()...)
-	all = append(all, "--host=127.0.0.1", "--run-dir="+dir, "--result-file="+file, "--agent-port="+strconv.Itoa(p.httpPort))
+	all = append(all, "--host="+loopback.Host(), "--run-dir="+dir, "--result-file="+file, "--agent-port="+strconv.Itoa(p.httpPort))
 	return container(p.t, append(all, args...)...), file
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/acme/platform-operator/internal/database/result"
+	"github.com/acme/platform-operator/internal/testenv/limit"
 )
 
 func TestRunMakesADatabaseThatItsUserCanUse(t *testing.T) {
@@ -77,6 +78,7 @@ func TestOnlyTheAgentHasPower(t *testing.T) {
 }
 
 func TestOddNamesAndPasswords(t *testing.T) {
+	limit.Labeled(t, limit.Slow)
 	t.Parallel()
 	long := strings.Repeat("x", 61) + `"'`
 	for name, c := range map[string]struct{ kind, database, user, password string }{
@@ -127,6 +129,7 @@ func TestBadInputEndsWithAReason(t *testing.T) {
 }
 
 func TestTwoAgentsNeverServeTheSameData(t *testing.T) {
+	limit.Labeled(t, limit.Slow)
 	t.Parallel()
 	forEngines(t, func(t *testing.T, kind string) {
 		first := newPod(t, kind)
@@ -160,6 +163,7 @@ func TestTwoAgentsNeverServeTheSameData(t *testing.T) {
 }
 
 func TestAForeignServersLockIsWaitedFor(t *testing.T) {
+	limit.Labeled(t, limit.Slow)
 	t.Parallel()
 	p := newPod(t, result.Postgres)
 	p.start()
@@ -237,6 +241,7 @@ func TestNothingIsMadeThatWasNotWanted(t *testing.T) {
 }
 
 func TestSigtermWhileItInitialises(t *testing.T) {
+	limit.Labeled(t, limit.Slow)
 	t.Parallel()
 	forEngines(t, func(t *testing.T, kind string) {
 		p := newPod(t, kind)

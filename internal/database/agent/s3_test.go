@@ -9,13 +9,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/acme/platform-operator/internal/database/result"
+	"github.com/acme/platform-operator/internal/testenv/limit"
+	"github.com/acme/platform-operator/internal/testenv/loopback"
 )
 
 // s3 runs a real S3 server with the bucket "backups", and returns its flags and its folder.
@@ -34,7 +35,7 @@ func (p *pod) s3() (flags []string, folder string, process *os.Process) {
 			p.t.Fatal(err)
 		}
 	}
-	address := "127.0.0.1:" + strconv.Itoa(freePort(p.t))
+	address := loopback.Address()
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, binary, "--port", address, "--access", "key", "--secret", "secret-Passw0rd", "posix", "--sidecar", p.path("s3meta"), folder)
 	cmd.Stdout, cmd.Stderr = p.log, p.log
@@ -60,6 +61,7 @@ func (p *pod) s3() (flags []string, folder string, process *os.Process) {
 }
 
 func TestBackupsInS3(t *testing.T) {
+	limit.Labeled(t, limit.Slow, limit.Timed)
 	t.Parallel()
 	p := newPod(t, result.Postgres)
 	flags, folder, process := p.s3()
@@ -116,6 +118,7 @@ func TestBackupsInS3(t *testing.T) {
 }
 
 func TestDestinationsThatFail(t *testing.T) {
+	limit.Labeled(t, limit.Slow)
 	t.Parallel()
 	p := newPod(t, result.Postgres)
 	p.start()
@@ -140,6 +143,7 @@ func (p *pod) mountSmall(name, size string) {
 }
 
 func TestAFullVolumeIsNamed(t *testing.T) {
+	limit.Labeled(t, limit.Slow)
 	t.Parallel()
 	forEngines(t, func(t *testing.T, kind string) {
 		p := newPod(t, kind)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/acme/platform-operator/internal/database/result"
+	"github.com/acme/platform-operator/internal/testenv/limit"
+	"github.com/acme/platform-operator/internal/testenv/loopback"
 )
 
 func TestSetup(t *testing.T) {
@@ -51,6 +53,7 @@ func TestASetupMustNotCommit(t *testing.T) {
 }
 
 func TestKillsOfSetupsRunEachStatementOnce(t *testing.T) {
+	limit.Labeled(t, limit.Random)
 	t.Parallel()
 	forEngines(t, func(t *testing.T, kind string) {
 		p := newPod(t, kind)
@@ -88,7 +91,7 @@ func TestMigrate(t *testing.T) {
 		old.mustJob("setup", "--hash=h1")
 		fresh := newPod(t, kind)
 		fresh.start()
-		args := []string{"--source-host=127.0.0.1", "--source-port=" + strconv.Itoa(old.port)}
+		args := []string{"--source-host=" + loopback.Host(), "--source-port=" + strconv.Itoa(old.port)}
 		fresh.wantReason(fresh.job("migrate", args...), result.DoorNotClosed, "open")
 		begin := time.Now()
 		old.mustJob("door", "--state=closed")

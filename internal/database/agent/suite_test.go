@@ -26,9 +26,10 @@ import (
 
 	"github.com/acme/platform-operator/internal/database/result"
 	"github.com/acme/platform-operator/internal/database/server"
+	"github.com/acme/platform-operator/internal/testenv/loopback"
 )
 
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // program is the agent as it is built for the image.
 var program string
@@ -119,7 +120,7 @@ func newPod(t *testing.T, kind string) *pod {
 		t.Fatal(err)
 	}
 	p := &pod{t: t, kind: kind, dir: dir, names: server.Names{Database: "app", User: "app"}, log: &safeBuffer{}}
-	p.port, p.httpPort = freePort(t), freePort(t)
+	p.port, p.httpPort = loopback.Port(), loopback.Port()
 	t.Cleanup(func() {
 		p.kill()
 		_ = os.RemoveAll(dir)
@@ -186,16 +187,6 @@ func (p *pod) mount(name, content string) {
 	}
 }
 
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port
-}
-
 // container is a command as the first process of a namespace of its own.
 func container(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
@@ -212,6 +203,10 @@ func container(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
+func (p *pod) httpAddress() string {
+	return net.JoinHostPort(loopback.Host(), strconv.Itoa(p.httpPort))
+}
+
 func (p *pod) flags() []string {
 	return []string{
 		"--type=" + p.kind, "--database=" + p.names.Database, "--user=" + p.names.User, "--port=" + strconv.Itoa(p.port),
@@ -224,8 +219,8 @@ func (p *pod) flags() []string {
 func (p *pod) launch(extra ...string) {
 	p.t.Helper()
 	args := append([]string{"run"}, p.flags()...)
-	args = append(args, "--data-dir="+p.path("data"), "--run-dir="+p.path("run"), "--listen=127.0.0.1",
-		"--http-address=127.0.0.1:"+strconv.Itoa(p.httpPort), "--result-file="+p.path("run/result"), "--stop-timeout=30s")
+	args = append(args, "--data-dir="+p.path("data"), "--run-dir="+p.path("run"), "--listen="+loopback.Host(),
+		"--http-address="+p.httpAddress(), "--result-file="+p.path("run/result"), "--stop-timeout=30s")
 	p.process = container(p.t, append(args, extra...)...)
 	p.process.Stdout, p.process.Stderr = p.log, p.log
 	if err := p.process.Start(); err != nil {
@@ -277,7 +272,7 @@ func (p *pod) eventually(what string, f func() error) {
 }
 
 func (p *pod) get(path string) (int, string, error) {
-	request, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, "http://127.0.0.1:"+strconv.Itoa(p.httpPort)+path, nil)
+	request, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, "http://"+p.httpAddress()+path, nil)
 	if err != nil {
 		return 0, "", err
 	}
@@ -336,7 +331,7 @@ func (p *pod) open(name, password, database string) *sql.DB {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	db, err := engine.Open(server.Target{Host: "127.0.0.1", Port: p.port, User: name, Password: password, Database: database})
+	db, err := engine.Open(server.Target{Host: loopback.Host(), Port: p.port, User: name, Password: password, Database: database})
 	if err != nil {
 		p.t.Fatal(err)
 	}
