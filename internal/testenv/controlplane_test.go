@@ -126,12 +126,12 @@ func gone(cl client.Client, o client.Object) func(context.Context) bool {
 
 func eventually(t *testing.T, holds func(context.Context) bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for !holds(ctx) {
 		select {
 		case <-ctx.Done():
-			t.Fatal("did not come true within 30 s")
+			t.Fatal("did not come true within two minutes")
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

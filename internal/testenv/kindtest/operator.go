@@ -24,7 +24,7 @@ import (
 )
 
 // operatorTimeout bounds the start and the stop of an operator.
-const operatorTimeout = time.Minute
+const operatorTimeout = 5 * time.Minute
 
 // TB is what *testing.T and Ginkgo's GinkgoT() have in common.
 type TB interface {
