@@ -26,6 +26,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/acme/platform-operator/hack/cluster/localcluster"
+	"github.com/acme/platform-operator/internal/testenv/limit"
 )
 
 // mustRun runs a command line that has to succeed and returns what it printed.
@@ -76,6 +77,7 @@ func pids(t *testing.T, stateDir string) map[string]int {
 // TestLifeOfACluster runs a real control plane; it builds it when it has to, which takes minutes the
 // first time.
 func TestLifeOfACluster(t *testing.T) {
+	limit.Labeled(t, limit.Slow)
 	mustRun(t, "build")
 	stateDir := t.TempDir()
 	state := []string{"--state-dir", stateDir, "--name", "real"}
@@ -188,7 +190,7 @@ func checkUser(t *testing.T, kubeconfig string) {
 
 func eventually(t *testing.T, what string, condition wait.ConditionWithContextFunc) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 20*time.Second, true, condition)
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 2*time.Minute, true, condition)
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
@@ -199,7 +201,7 @@ func TestUpThatFailsEndsWhatItStarted(t *testing.T) {
 	stateDir, binDir := t.TempDir(), brokenPrograms(t)
 	_, err := localcluster.Up(t.Context(), localcluster.UpOptions{
 		Name: "broken", StateDir: stateDir, BinDir: binDir, Version: "v1.36.3",
-		NodeCount: localcluster.KeepNodeCount, Timeout: time.Minute, Out: io.Discard,
+		NodeCount: localcluster.KeepNodeCount, Timeout: 5 * time.Minute, Out: io.Discard,
 	})
 	var failed *localcluster.ComponentError
 	if !errors.As(err, &failed) || failed.Component != "kube-apiserver" || !strings.Contains(err.Error(), "exit status 3") {

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/acme/platform-operator/internal/testenv"
+	"github.com/acme/platform-operator/internal/testenv/limit"
 )
 
 // howTo is the page that lists the files of a kind.
@@ -32,6 +33,7 @@ type edit struct{ File, After, Text string }
 // TestAToyKindIsAddedByTheList makes the kind in testdata in a copy of the repository: by the files that howTo lists and by no
 // other, and by the generators. Everything that asks for a kind's parts has to be content with it.
 func TestAToyKindIsAddedByTheList(t *testing.T) {
+	limit.Labeled(t, limit.Slow)
 	toy := os.DirFS("testdata/robot")
 	var edits []edit
 	text, err := os.ReadFile("testdata/edits.yaml")

@@ -19,17 +19,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/acme/platform-operator/internal/testenv"
+	"github.com/acme/platform-operator/internal/testenv/limit"
 )
 
 const (
 	// patience is how long a cluster may take to become what a page shows.
-	patience = 20 * time.Second
+	patience = 2 * time.Minute
 	// commandTimeout bounds a command, so that one that hangs is named.
-	commandTimeout = 30 * time.Second
+	commandTimeout = 2 * time.Minute
 )
 
 // TestTutorials follows all tutorials in one cluster. They use different names, so they run side by side.
 func TestTutorials(t *testing.T) {
+	limit.Labeled(t, limit.Slow)
 	pages, err := filepath.Glob(testenv.RepoFile("docs", "tutorials", "*.md"))
 	if err != nil || len(pages) < 3 {
 		t.Fatalf("there are tutorials missing: %q, %v", pages, err)
@@ -116,12 +118,12 @@ func (s shell) follow(ctx context.Context, page string) error {
 
 // check runs a command and compares. One that only reads is repeated for a while when it shows something else.
 func (s shell) check(ctx context.Context, c command) error {
-	limit := patience
+	within := patience
 	if s.patience > 0 {
-		limit = s.patience
+		within = s.patience
 	}
 	var last error
-	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, limit, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, within, true, func(ctx context.Context) (bool, error) {
 		last = s.run(context.WithoutCancel(ctx), c)
 		return last == nil || !c.onlyReads(), nil
 	})

@@ -117,7 +117,7 @@ func TestDownEndsGuests(t *testing.T) {
 	}
 	select {
 	case <-running.Ended:
-	case <-time.After(time.Minute):
+	case <-time.After(2 * time.Minute):
 		t.Error("it still runs")
 	}
 }

@@ -131,7 +131,7 @@ func TestNamespaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	comm := fmt.Sprintf("/proc/%d/comm", second.Process.Pid)
-	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
 		name, err := os.ReadFile(comm)
 		return string(name) == "sleep\n", err
 	})

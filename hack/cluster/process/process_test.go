@@ -82,14 +82,14 @@ func TestStopAsksFirst(t *testing.T) {
 	if args := p.Args(); len(args) != 2 || !slices.Contains(args, "--data-dir="+p.Dir+"/data") {
 		t.Fatalf("it runs with %q", args)
 	}
-	if err := p.Stop(time.Minute); err != nil {
+	if err := p.Stop(2 * time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	<-r.Ended
 	if p.PID() != 0 || p.Args() != nil || r.Exit().Error() != "signal: terminated" {
 		t.Errorf("process %d, ended by %v; want none, ended by SIGTERM", p.PID(), r.Exit())
 	}
-	if err := p.Stop(time.Minute); err != nil {
+	if err := p.Stop(2 * time.Minute); err != nil {
 		t.Errorf("stopping what is stopped: %v", err)
 	}
 }
@@ -123,7 +123,7 @@ func TestStopLeavesARecycledProcessNumberAlone(t *testing.T) {
 	if err := os.WriteFile(stranger.pidPath(), []byte(strconv.Itoa(p.PID())), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := stranger.Stop(time.Minute); err != nil {
+	if err := stranger.Stop(2 * time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	select {

@@ -17,10 +17,11 @@ import (
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
 	. "github.com/acme/platform-operator/internal/testenv/kindtest"
+	"github.com/acme/platform-operator/internal/testenv/limit"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
-var _ = Describe("Many", func() {
+var _ = Describe("Many", Label(limit.Slow), func() {
 	It("watchers and twenty changes of the leader restart nothing", func() {
 		const watchers, changes = 100, 20
 		ns := Namespace()
@@ -89,7 +90,7 @@ var _ = Describe("Many", func() {
 		StartOperator()
 		w := watching(watcher(ns, "w", "web"))
 		set(cm, "k", "w")
-		Eventually(restarts(w), "120s").Should(Equal(int64(1)))
+		Eventually(restarts(w)).Should(Equal(int64(1)))
 		Expect(w.Status.Workloads).To(HaveLen(workloads))
 		Expect(w.Status.History[0].Message).To(Equal("500 workloads"))
 		deployments := &appsv1.DeploymentList{}

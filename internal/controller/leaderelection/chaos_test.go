@@ -31,6 +31,7 @@ import (
 	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
+	"github.com/acme/platform-operator/internal/testenv/limit"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -258,7 +259,7 @@ func disturb(e *v1alpha1.LeaderElection, candidates []*corev1.Pod, n int) {
 	}
 }
 
-var _ = Describe("Two operators at once, behind networks that lose requests", Label("chaos"), func() {
+var _ = Describe("Two operators at once, behind networks that lose requests", Label(limit.Random), func() {
 	It("never leave the label on two pods, and never let the epoch fall", func() {
 		calm, late := &atomic.Bool{}, &sync.WaitGroup{}
 		var all []*v1alpha1.LeaderElection

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/acme/platform-operator/internal/testenv"
 )
@@ -34,7 +33,7 @@ func TestFlags(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, configFile), []byte(in.config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	flags := append(inFolder(folder, in.scheduler().Args), "--master=http://127.0.0.1:1", "--secure-port=0",
 		"--write-config-to="+filepath.Join(folder, "written"))

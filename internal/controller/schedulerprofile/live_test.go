@@ -31,7 +31,11 @@ import (
 
 	v1alpha1 "github.com/acme/platform-operator/api/scheduling/v1alpha1"
 	"github.com/acme/platform-operator/internal/testenv"
+	"github.com/acme/platform-operator/internal/testenv/limit"
 )
+
+// patience is how long something may take to happen.
+const patience = 2 * time.Minute
 
 // live is a control plane without any scheduler, in which extra ones have the rights of config/scheduling and no others.
 type live struct {
@@ -235,7 +239,7 @@ func (s *process) leads() bool {
 // awaitTry waits until a replica has tried to become the active one.
 func (s *process) awaitTry(t *testing.T) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patience, true, func(context.Context) (bool, error) {
 		return strings.Contains(s.log.String(), "Attempting to acquire leader lease"), nil
 	})
 	if err != nil {
@@ -245,9 +249,7 @@ func (s *process) awaitTry(t *testing.T) {
 
 // TestLive runs real schedulers with the configuration, the arguments and the rights that they are to have, beside no other scheduler.
 func TestLive(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes a control plane and more than a minute")
-	}
+	limit.Labeled(t, limit.Slow, limit.Timed)
 	l := startLive(t)
 	// One pod waits for nobody, and one for a scheduler that is none of the operator's.
 	lost := l.pod(t, "lost", "nobody", nil)
@@ -263,7 +265,7 @@ func TestLive(t *testing.T) {
 		t.Run("the seed", l.testSeed)
 		t.Run("kill", l.testKill)
 	})
-	l.await(t, patient, "looked at by the other scheduler", time.Minute, func(p *corev1.Pod) bool { return len(p.Status.Conditions) > 0 && !placed(p) })
+	l.await(t, patient, "looked at by the other scheduler", patience, func(p *corev1.Pod) bool { return len(p.Status.Conditions) > 0 && !placed(p) })
 	l.wantEvent(t, lost)
 	// Nobody has used the Lease of the default scheduler.
 	leases := &coordinationv1.LeaseList{}
@@ -287,21 +289,21 @@ func (l *live) testSeed(t *testing.T) {
 	l.replica(t, named("seed", func(s *v1alpha1.SchedulerProfileSpec) { s.RetryAfter = &metav1.Duration{Duration: 10 * time.Second} }))
 	first := l.pod(t, "terminator", "selective", gpu)
 	other := l.pod(t, "foreign", corev1.DefaultSchedulerName, nil)
-	l.await(t, first, "waiting", time.Minute, waits)
+	l.await(t, first, "waiting", patience, waits)
 	l.node(t, "seed-both", both)
-	l.await(t, first, "placed on the new node with both labels", 30*time.Second, on("seed-both"))
+	l.await(t, first, "placed on the new node with both labels", patience, on("seed-both"))
 
 	if err := l.Delete(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "seed-both"}}); err != nil {
 		t.Fatal(err)
 	}
 	second := l.pod(t, "terminator-2", "selective", gpu)
-	l.await(t, second, "waiting", time.Minute, waits)
+	l.await(t, second, "waiting", patience, waits)
 	patch := client.MergeFrom(late.DeepCopy())
 	late.Labels["selectable"] = "no-matter"
 	if err := l.Patch(t.Context(), late, patch); err != nil {
 		t.Fatal(err)
 	}
-	took := l.await(t, second, "placed on the node that got the label", time.Minute, on("seed-gpu"))
+	took := l.await(t, second, "placed on the node that got the label", patience, on("seed-gpu"))
 	fmt.Printf("a pod was placed %.1f s after a node got the label\n", took.Seconds()) //nolint:forbidigo // It is a measurement.
 	if p := (&corev1.Pod{}); l.Get(t.Context(), other, p) != nil || len(p.Status.Conditions) > 0 || p.Spec.NodeName != "" {
 		t.Errorf("a pod of another scheduler was touched: %+v", p.Status)
@@ -316,7 +318,7 @@ func (l *live) testKill(t *testing.T) {
 	})
 	l.node(t, "packs", map[string]string{"packs": ""})
 	active := l.replica(t, p)
-	l.await(t, l.pod(t, "packs-first", "packs", nil), "placed", time.Minute, placed)
+	l.await(t, l.pod(t, "packs-first", "packs", nil), "placed", patience, placed)
 	standby := l.replica(t, p)
 	standby.awaitTry(t)
 	if !active.leads() || standby.leads() {
@@ -327,7 +329,7 @@ func (l *live) testKill(t *testing.T) {
 		if i == 5 {
 			active.kill()
 		}
-		longest = max(longest, l.await(t, l.pod(t, fmt.Sprintf("packs-%d", i), "packs", nil), "placed", time.Minute, placed))
+		longest = max(longest, l.await(t, l.pod(t, fmt.Sprintf("packs-%d", i), "packs", nil), "placed", patience, placed))
 	}
 	fmt.Printf("after kill -9 of the active scheduler, the longest wait was %.1f s\n", longest.Seconds()) //nolint:forbidigo // It is a measurement.
 	if longest < time.Second || !standby.leads() {

@@ -81,7 +81,7 @@ func (m *manager) start(t *testing.T) {
 func (l *live) awaitReady(t *testing.T, p *v1alpha1.SchedulerProfile, want string) (message string) {
 	t.Helper()
 	got := "nothing"
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 		if err := l.Get(ctx, client.ObjectKeyFromObject(p), p); err != nil {
 			return false, err
 		}
@@ -175,7 +175,7 @@ func (l *live) testRefusal(t *testing.T) {
 	l.create(t, p)
 	places := func(name string) {
 		t.Helper()
-		took := l.await(t, l.pod(t, name, "canary", nil), "placed", time.Minute, on("canary"))
+		took := l.await(t, l.pod(t, name, "canary", nil), "placed", patience, on("canary"))
 		fmt.Printf("%s: a pod was placed in %.1f s\n", name, took.Seconds()) //nolint:forbidigo // It is a measurement.
 	}
 	l.awaitReady(t, p, "True Ready")
@@ -206,7 +206,7 @@ func (l *live) testRefusal(t *testing.T) {
 	}
 	l.manager.start(t)
 	places("refused-and-killed")
-	eventually(t, "the killed pods serve again", time.Minute, func() bool { return slices.Equal(l.serving(t, p, hash), old) })
+	eventually(t, "the killed pods serve again", patience, func() bool { return slices.Equal(l.serving(t, p, hash), old) })
 	l.change(t, p, func(p *v1alpha1.Profile) { p.Raw = raw(noFilter) })
 	unharmed(l.awaitReady(t, p, "False ConfigRefused"), `plugin "ImageLocality" does not extend FilterPlugin`)
 	places("refused-twice")
@@ -233,13 +233,13 @@ func (l *live) testReplacement(t *testing.T, p *v1alpha1.SchedulerProfile, place
 	if len(now) != 2 || slices.ContainsFunc(now, func(name string) bool { return slices.Contains(old, name) }) || !slices.Contains(now, l.holder(t, p)) {
 		t.Errorf("the pods %q serve, %s is active; before it were %q", now, l.holder(t, p), old)
 	}
-	eventually(t, "the former configuration is gone", time.Minute, func() bool {
+	eventually(t, "the former configuration is gone", patience, func() bool {
 		return slices.Equal(l.list(t, p, &corev1.ConfigMapList{}), []string{configName(p, p.Status.WantedHash)})
 	})
 	if err := l.Delete(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "nothing is left", time.Minute, func() bool {
+	eventually(t, "nothing is left", patience, func() bool {
 		var left []string
 		for _, of := range []client.ObjectList{
 			&appsv1.DeploymentList{}, &appsv1.ReplicaSetList{}, &corev1.PodList{}, &corev1.ConfigMapList{}, &corev1.ServiceList{}, &policyv1.PodDisruptionBudgetList{},
@@ -261,7 +261,7 @@ func (l *live) testQuota(t *testing.T) {
 		}},
 	}}
 	l.create(t, quota)
-	eventually(t, "the quota is in force", time.Minute, func() bool {
+	eventually(t, "the quota is in force", patience, func() bool {
 		return l.Get(t.Context(), client.ObjectKeyFromObject(quota), quota) == nil && len(quota.Status.Hard) > 0
 	})
 	p := named("starved", func(s *v1alpha1.SchedulerProfileSpec) {
@@ -302,19 +302,23 @@ func (l *live) wantEvent(t *testing.T, lost client.ObjectKey) {
 	if err := l.Get(t.Context(), lost, pod); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the pod has an event", 75*time.Second-time.Since(pod.CreationTimestamp.Time), func() bool {
+	var after time.Duration
+	eventually(t, "the pod has an event", patience, func() bool {
 		if err := l.List(t.Context(), list, client.InNamespace(lost.Namespace)); err != nil {
 			return false
 		}
 		told = nil
 		for _, e := range list.Items {
 			if e.Reason == EventNoSuchScheduler || e.Reason == EventNotServing {
-				told = append(told, e.Reason+" "+e.Regarding.Name)
+				told, after = append(told, e.Reason+" "+e.Regarding.Name), e.EventTime.Sub(pod.CreationTimestamp.Time)
 			}
 		}
 		return len(told) > 0
 	})
 	if diff := cmp.Diff([]string{EventNoSuchScheduler + " " + lost.Name}, told); diff != "" {
 		t.Errorf("events, -want +got:\n%s", diff)
+	}
+	if after > 75*time.Second {
+		t.Errorf("the event came %s after the pod", after)
 	}
 }

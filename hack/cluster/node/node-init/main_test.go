@@ -27,15 +27,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// eventually waits for condition for at most ten seconds.
+// eventually waits for condition for at most two minutes.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	for ticker := time.NewTicker(10 * time.Millisecond); !condition(); {
 		select {
 		case <-ticker.C:
 		case <-deadline:
-			t.Fatalf("%s: not within ten seconds", what)
+			t.Fatalf("%s: not within two minutes", what)
 		}
 	}
 }
