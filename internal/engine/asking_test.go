@@ -60,7 +60,7 @@ var _ = Describe("The outside", func() {
 			}
 			return []engine.Step{{Condition: "Made", Run: func(context.Context) (engine.Outcome, error) { return engine.Done(), nil }}}
 		}
-		start(widgets(script[*Widget](hanging), engine.Config[*Widget]{OutsideWorkers: 4}))
+		start(widgets(script[*Widget](hanging), engine.Config[*Widget]{OutsideWorkers: 4, OutsideTimeout: time.Hour}))
 		ns := Namespace()
 		var stuck []*Widget
 		for i := range 30 {
@@ -72,7 +72,7 @@ var _ = Describe("The outside", func() {
 			Eventually(Ready(w)).Should(Equal("False Asking"))
 		}
 		w := widget()
-		Eventually(Ready(w)).WithTimeout(time.Second).Should(Equal("True Ready"))
+		Eventually(Ready(w)).Should(Equal("True Ready"), "before any of them is answered")
 		close(hang)
 		for _, w := range stuck {
 			AwaitReady(w)

@@ -357,7 +357,8 @@ var _ = Describe("A finalizer that was removed", func() {
 		r.Forget()
 		runs := settledRuns(steps.Runs)
 		Patch(w, `{"metadata":{"finalizers":null}}`)
-		Eventually(func() []string { _ = Reload(w); return w.Finalizers }).WithTimeout(time.Second).Should(Equal([]string{finalizer}))
+		Eventually(func() []string { _ = Reload(w); return w.Finalizers }).Should(Equal([]string{finalizer}))
+		Eventually(steps.Runs).Should(Equal(runs+1), "by the run that the event is for")
 		Consistently(r.Writes).Should(Equal([]string{"PATCH widgets/w"}))
 		Expect(steps.Runs()).To(Equal(runs + 1))
 

@@ -43,7 +43,7 @@ func runScheduler(t *testing.T, config string) (effective object, refusal string
 	if err := os.WriteFile(given, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	// Without a port: another test's scheduler would have it.
 	output, err := exec.CommandContext(ctx, schedulerBinary(), "--config="+given, "--master=http://127.0.0.1:1", "--secure-port=0",

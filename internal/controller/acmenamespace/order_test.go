@@ -4,6 +4,7 @@
 package acmenamespace_test
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 
@@ -19,13 +20,15 @@ var _ = Describe("The order of guardrails", func() {
 	It("takes rights away before it gives any", func() {
 		op := StartOperator()
 		n := created(team("in-order"))
-		var order []string
+		var order []string // of the types, by what was stored first of each: another run may write what it does not see yet
 		for _, w := range op.Wire.Writes(func(w testenv.Write) bool { return strings.HasPrefix(w.Path, "namespaces/"+n.Spec.NamespaceName+"/") }) {
-			order = append(order, strings.Split(w.Path, "/")[2])
+			if of := strings.Split(w.Path, "/")[2]; w.Code < http.StatusMultipleChoices && !slices.Contains(order, of) {
+				order = append(order, of)
+			}
 		}
 		Expect(order).To(ContainElements("networkpolicies", "rolebindings", "limitranges", "resourcequotas", "roles"))
 		Expect(order[0]).To(Equal("networkpolicies"), "%v", order)
-		Expect(slices.Index(order, "roles")).To(Equal(len(order)-1), "%v", order)
+		Expect(order[len(order)-1]).To(Equal("roles"), "%v", order)
 		Remove(n)
 		Eventually(Gone(n)).Should(Succeed())
 	})

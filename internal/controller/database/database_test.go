@@ -6,7 +6,6 @@ package database_test
 import (
 	"errors"
 	"strings"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -292,7 +291,7 @@ var _ = Describe("The deletion of a Database", func() {
 		db := AwaitReady(Create(database()))
 		volume := volumeOf(db)
 		Remove(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: db.Namespace}})
-		Eventually(Gone(db)).WithTimeout(time.Minute).Should(Succeed())
+		Eventually(Gone(db)).Should(Succeed())
 		Expect(Reload(volume)).To(Succeed())
 		Expect(volume.Spec.PersistentVolumeReclaimPolicy).To(Equal(corev1.PersistentVolumeReclaimRetain))
 	})

@@ -26,6 +26,7 @@ import (
 	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/testenv"
 	. "github.com/acme/platform-operator/internal/testenv/kindtest"
+	"github.com/acme/platform-operator/internal/testenv/limit"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -180,64 +181,77 @@ var _ = Describe("The optional blocks", func() {
 		}
 	})
 
-	It("come and go, each with each other one, and leave what was there before", func() {
-		op := StartOperator(Configured("webApp: {maxConcurrentReconciles: 50}"))
-		ns := Namespace()
-		Create(databaseSecret(ns, "secret"))
-		var apps []*v1alpha1.WebApp
-		for i := range 32 { // at a time
-			a := webApp(ns, func(s *v1alpha1.WebAppSpec) { s.WebAppHostname = fmt.Sprintf("pair-%d.acme.com", i) })
-			a.Name = fmt.Sprintf("pair-%d", i)
-			apps = append(apps, Create(a))
+	It("come and go, and leave what was there before", func() {
+		var alone [][]string
+		for _, field := range slices.Sorted(maps.Keys(blocks)) {
+			alone = append(alone, []string{field})
 		}
-		settle := func() map[string]map[string]string {
-			for _, a := range apps {
-				composed(a)
+		comeAndGo(alone)
+	})
+
+	It("come and go, each with each other one, and leave what was there before", Label(limit.Slow), func() { comeAndGo(pairs()) })
+})
+
+// comeAndGo sets and unsets some blocks at a time, each time of another WebApp.
+func comeAndGo(sets [][]string) {
+	GinkgoHelper()
+	op := StartOperator(Configured("webApp: {maxConcurrentReconciles: 50}"))
+	ns := Namespace()
+	Create(databaseSecret(ns, "secret"))
+	var apps []*v1alpha1.WebApp
+	for i := range min(len(sets), 40) { // at a time
+		a := webApp(ns, func(s *v1alpha1.WebAppSpec) { s.WebAppHostname = fmt.Sprintf("pair-%d.acme.com", i) })
+		a.Name = fmt.Sprintf("pair-%d", i)
+		apps = append(apps, Create(a))
+	}
+	settle := func() map[string]map[string]string {
+		for _, a := range apps {
+			composed(a)
+		}
+		return children(ns)
+	}
+	settle()
+	for _, a := range apps { // so that there is a revision to go back to
+		Patch(a, `{"spec":{"webAppImage":"registry.acme.com/app/app:v2"}}`)
+	}
+	before := settle()
+	for some := range slices.Chunk(sets, len(apps)) {
+		generations, migrations := map[string]int64{}, 0
+		for i, pair := range some {
+			generations[apps[i].Name] = live(deploymentOf(apps[i])).Generation
+			before := fmt.Sprintf(`"rollbackTo":%d`, apps[i].Status.Revisions[1].Number)
+			body := strings.ReplaceAll(with(true, pair...), "EXAMPLE", fmt.Sprintf("pair-%d.acme.com", i))
+			body = strings.Replace(body, `["migrate"]`, fmt.Sprintf(`["migrate","%s"]`, strings.Join(pair, " ")), 1) // one that has not run yet
+			Patch(apps[i], strings.Replace(body, `"rollbackTo":1`, before, 1))
+			if slices.Contains(pair, "migration") && !slices.Contains(pair, "rollbackTo") {
+				migrations++
 			}
-			return children(ns)
+		}
+		between := settle()
+		endMigrations(ns, migrations)
+		for i := range some {
+			Eventually(Condition(apps[i], "Migrated")).Should(Equal("True Done"))
 		}
 		settle()
-		for _, a := range apps { // so that there is a revision to go back to
-			Patch(a, `{"spec":{"webAppImage":"registry.acme.com/app/app:v2"}}`)
+		for i, pair := range some {
+			Patch(apps[i], with(false, pair...))
 		}
-		before := settle()
-		for some := range slices.Chunk(pairs(), len(apps)) {
-			generations, migrations := map[string]int64{}, 0
+		settle()
+		Eventually(func(g Gomega) {
+			after := children(ns)
 			for i, pair := range some {
-				generations[apps[i].Name] = live(deploymentOf(apps[i])).Generation
-				before := fmt.Sprintf(`"rollbackTo":%d`, apps[i].Status.Revisions[1].Number)
-				body := strings.ReplaceAll(with(true, pair...), "EXAMPLE", fmt.Sprintf("pair-%d.acme.com", i))
-				body = strings.Replace(body, `["migrate"]`, fmt.Sprintf(`["migrate","%s"]`, strings.Join(pair, " ")), 1) // one that has not run yet
-				Patch(apps[i], strings.Replace(body, `"rollbackTo":1`, before, 1))
-				if slices.Contains(pair, "migration") && !slices.Contains(pair, "rollbackTo") {
-					migrations++
-				}
+				uid := string(apps[i].UID)
+				g.Expect(after[uid]).To(Equal(before[uid]), "%s", pair)
 			}
-			between := settle()
-			endMigrations(ns, migrations)
-			for i := range some {
-				Eventually(Condition(apps[i], "Migrated")).Should(Equal("True Done"))
-			}
-			settle()
-			for i, pair := range some {
-				Patch(apps[i], with(false, pair...))
-			}
-			Eventually(func(g Gomega) {
-				after := settle()
-				for i, pair := range some {
-					uid := string(apps[i].UID)
-					g.Expect(after[uid]).To(Equal(before[uid]), "%s", pair)
-				}
-			}).Should(Succeed())
-			for i, pair := range some {
-				a, uid := apps[i], string(apps[i].UID)
-				seen := slices.ContainsFunc(pair, func(field string) bool { return !slices.Contains(unseen, field) })
-				Expect(maps.Equal(between[uid], before[uid])).NotTo(Equal(seen), "%s changes something: %v", pair, seen)
-				Eventually(Condition(a, "Migrated")).Should(Equal("True Done"))
-				Expect(live(deploymentOf(a)).Generation).To(BeNumerically("<=", generations[a.Name]+2), "%s: the Deployment was changed more than twice", pair)
-			}
+		}).Should(Succeed())
+		for i, pair := range some {
+			a, uid := apps[i], string(apps[i].UID)
+			seen := slices.ContainsFunc(pair, func(field string) bool { return !slices.Contains(unseen, field) })
+			Expect(maps.Equal(between[uid], before[uid])).NotTo(Equal(seen), "%s changes something: %v", pair, seen)
+			Eventually(Condition(a, "Migrated")).Should(Equal("True Done"))
+			Expect(live(deploymentOf(a)).Generation).To(BeNumerically("<=", generations[a.Name]+2), "%s: the Deployment was changed more than twice", pair)
 		}
-		op.Wire.Forget()
-		Consistently(func() []testenv.Write { return op.Wire.Writes(func(w testenv.Write) bool { return w.For(ns) }) }, "1s").Should(BeEmpty())
-	})
-})
+	}
+	op.Wire.Forget()
+	Consistently(func() []testenv.Write { return op.Wire.Writes(func(w testenv.Write) bool { return w.For(ns) }) }).Should(BeEmpty())
+}

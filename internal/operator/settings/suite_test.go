@@ -13,12 +13,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	"github.com/acme/platform-operator/internal/testenv/limit"
+	"github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 // operatorUser runs the watcher with exactly the permissions of the markers in watcher.go.
@@ -31,24 +30,15 @@ var (
 )
 
 func TestWatcherAgainstAPIServer(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "settings", limit.Of(t))
+	s := suite.Setup{Scheme: clientgoscheme.Scheme, Log: GinkgoLogr}
+	s.Prepare = func() {
+		var err error
+		admin, adminREST = suite.Admin, suite.Plane.Config
+		operatorREST, err = suite.Plane.User(operatorUser)
+		Expect(err).NotTo(HaveOccurred())
+	}
+	s.Run(t, "settings")
 }
-
-var _ = BeforeSuite(func() {
-	ctrl.SetLogger(GinkgoLogr)
-	env := &envtest.Environment{}
-	var err error
-	adminREST, err = env.Start()
-	Expect(err).NotTo(HaveOccurred(), "starting etcd and kube-apiserver from the folder in KUBEBUILDER_ASSETS")
-	DeferCleanup(env.Stop)
-
-	admin, err = client.New(adminREST, client.Options{})
-	Expect(err).NotTo(HaveOccurred())
-	user, err := env.AddUser(envtest.User{Name: operatorUser}, nil)
-	Expect(err).NotTo(HaveOccurred())
-	operatorREST = user.Config()
-})
 
 // newNamespace makes a namespace in which the operator may do what it does in its own.
 func newNamespace(ctx context.Context) string {
@@ -76,7 +66,7 @@ func newNamespace(ctx context.Context) string {
 	Eventually(func(g Gomega) {
 		g.Expect(admin.Create(ctx, may)).To(Succeed())
 		g.Expect(may.Status.Allowed).To(BeTrue(), "the API server has not seen the Role yet")
-	}).WithTimeout(soon).Should(Succeed())
+	}).Should(Succeed())
 	return namespace.Name
 }
 

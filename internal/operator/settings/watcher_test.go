@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -20,11 +19,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
-)
-
-const (
-	soon  = time.Minute
-	quiet = 2 * time.Second
 )
 
 // withReconciles is a valid configuration that differs from others by one number.
@@ -71,7 +65,7 @@ func startReplicaAfter(ctx context.Context, namespace string, happens func()) *r
 	go func() { ended <- mgr.Start(managing) }()
 	DeferCleanup(func() {
 		stop()
-		Eventually(ended).WithTimeout(soon).Should(Receive(BeNil()), "the manager should stop when told")
+		Eventually(ended).Should(Receive(BeNil()), "the manager should stop when told")
 	})
 	return r
 }
@@ -113,12 +107,12 @@ func (r *replica) events(ctx context.Context) []eventsv1.Event {
 func (r *replica) expectRestart(origin string, reconciles int32) {
 	GinkgoHelper()
 	var next *Source
-	Eventually(r.restarts).WithTimeout(soon).Should(Receive(&next))
+	Eventually(r.restarts).Should(Receive(&next))
 	Expect(next.Origin).To(Equal(origin))
 	Expect(*next.Config.AcmeNamespace.MaxConcurrentReconciles).To(Equal(reconciles))
 	Expect(r.valid()).To(Equal(1.0))
 	Expect(r.reloads(resultApplied)).To(Equal(1.0))
-	Consistently(r.restarts).WithTimeout(quiet).ShouldNot(Receive(), "restarted more than once")
+	Consistently(r.restarts).ShouldNot(Receive(), "restarted more than once")
 }
 
 var _ = Describe("The watcher of the ConfigMap", func() {
@@ -144,7 +138,7 @@ var _ = Describe("The watcher of the ConfigMap", func() {
 	It("restarts once for a valid change", func(ctx SpecContext) {
 		configMap := create(ctx, withReconciles(11))
 		replica := startReplica(ctx, namespace)
-		Consistently(replica.restarts).WithTimeout(quiet).ShouldNot(Receive(), "restarted without a change")
+		Consistently(replica.restarts).ShouldNot(Receive(), "restarted without a change")
 
 		update(ctx, configMap, withReconciles(12))
 		replica.expectRestart(origin, 12)
@@ -177,10 +171,10 @@ var _ = Describe("The watcher of the ConfigMap", func() {
 		replica := startReplica(ctx, namespace)
 		for _, text := range []string{header + "# the default\n", "", withReconciles(10)} {
 			update(ctx, configMap, text)
-			Consistently(replica.restarts).WithTimeout(quiet).ShouldNot(Receive())
+			Consistently(replica.restarts).ShouldNot(Receive())
 		}
 		Expect(admin.Delete(ctx, configMap)).To(Succeed())
-		Consistently(replica.restarts).WithTimeout(quiet).ShouldNot(Receive())
+		Consistently(replica.restarts).ShouldNot(Receive())
 		Expect(replica.reloads(resultApplied)).To(BeZero())
 
 		create(ctx, withReconciles(11)) // it was not deaf all the time
@@ -193,7 +187,7 @@ var _ = Describe("The watcher of the ConfigMap", func() {
 
 		By("breaking it")
 		update(ctx, configMap, header+"acmeNamespace: {identity: {tpye: LDAP}}")
-		Eventually(replica.events).WithContext(ctx).WithTimeout(soon).Should(HaveLen(1))
+		Eventually(replica.events).WithContext(ctx).Should(HaveLen(1))
 		Expect(replica.valid()).To(BeZero())
 		event := replica.events(ctx)[0]
 		Expect(event.Type).To(Equal(corev1.EventTypeWarning))
@@ -207,19 +201,19 @@ var _ = Describe("The watcher of the ConfigMap", func() {
 		By("changing only its labels")
 		configMap.Labels = map[string]string{"looked": "at"}
 		Expect(admin.Update(ctx, configMap)).To(Succeed())
-		Consistently(replica.events).WithContext(ctx).WithTimeout(quiet).Should(HaveLen(1))
+		Consistently(replica.events).WithContext(ctx).Should(HaveLen(1))
 		Expect(replica.reloads(resultRejected)).To(Equal(1.0))
 
 		By("breaking it in another way, with a longer error than an Event can contain")
 		update(ctx, configMap, header+strings.Repeat("é", 2000)+": 1")
-		Eventually(replica.events).WithContext(ctx).WithTimeout(soon).Should(HaveLen(2))
+		Eventually(replica.events).WithContext(ctx).Should(HaveLen(2))
 		Expect(replica.reloads(resultRejected)).To(Equal(2.0))
 		Expect(replica.restarts).NotTo(Receive())
 
 		By("restoring it")
 		update(ctx, configMap, withReconciles(11))
-		Eventually(replica.valid).WithTimeout(soon).Should(Equal(1.0))
-		Consistently(replica.restarts).WithTimeout(quiet).ShouldNot(Receive())
+		Eventually(replica.valid).Should(Equal(1.0))
+		Consistently(replica.restarts).ShouldNot(Receive())
 
 		By("changing it validly")
 		update(ctx, configMap, withReconciles(12))
@@ -231,7 +225,7 @@ var _ = Describe("The watcher of the ConfigMap", func() {
 		configMap := newConfigMap(namespace, "")
 		configMap.Data = map[string]string{"config.yml": withReconciles(11)}
 		Expect(admin.Create(ctx, configMap)).To(Succeed())
-		Eventually(replica.events).WithContext(ctx).WithTimeout(soon).Should(HaveLen(1))
+		Eventually(replica.events).WithContext(ctx).Should(HaveLen(1))
 		Expect(replica.events(ctx)[0].Note).To(ContainSubstring("it has no key config.yaml"))
 		Expect(replica.restarts).NotTo(Receive())
 	})
@@ -241,7 +235,7 @@ var _ = Describe("The watcher of the ConfigMap", func() {
 		other := newConfigMap(namespace, withReconciles(11))
 		other.Name = "other"
 		Expect(admin.Create(ctx, other)).To(Succeed())
-		Consistently(replica.restarts).WithTimeout(quiet).ShouldNot(Receive())
+		Consistently(replica.restarts).ShouldNot(Receive())
 	})
 })
 

@@ -54,7 +54,7 @@ func testRun(w *world) {
 
 	// The run of another request may end as it likes: each command waits for its own.
 	w.failJob(&first)
-	ended := w.start("run", "ct/by-hand", "--wait", "--timeout", "1m")
+	ended := w.start("run", "ct/by-hand", "--wait", "--timeout", "5m")
 	w.eventually("a second run has a Job", func() (bool, string) { return len(w.jobs(tab)) == 2, "" })
 	for _, job := range w.jobs(tab) {
 		if job.Name != first.Name {
@@ -65,7 +65,7 @@ func testRun(w *world) {
 		w.Errorf("%+v", r)
 	}
 
-	ended = w.start("run", "ct/by-hand", "--wait", "--timeout", "1m")
+	ended = w.start("run", "ct/by-hand", "--wait", "--timeout", "5m")
 	w.eventually("a third run has a Job", func() (bool, string) { return len(w.jobs(tab)) == 3, "" })
 	for _, job := range w.jobs(tab) {
 		if len(job.Status.Conditions) == 0 {
@@ -133,7 +133,7 @@ func testRestart(w *world) {
 	w.contains(out, "Deployment")
 	w.lacks(out, canary)
 
-	ended := w.start("restart", "webapp/shop", "--wait", "--timeout", "1m")
+	ended := w.start("restart", "webapp/shop", "--wait", "--timeout", "5m")
 	w.eventually("the Deployment has the annotation of a restart", func() (bool, string) {
 		w.must(w.admin.Get(w.Context(), client.ObjectKeyFromObject(d), d))
 		return d.Spec.Template.Annotations["kubectl.kubernetes.io/restartedAt"] != "", ""

@@ -61,7 +61,7 @@ func (w *world) must(err error) {
 // eventually waits until something holds, and fails with what it returned last.
 func (w *world) eventually(what string, holds func() (bool, string)) {
 	w.Helper()
-	ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(w.Context(), 2*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -72,7 +72,7 @@ func (w *world) eventually(what string, holds func() (bool, string)) {
 		}
 		select {
 		case <-ctx.Done():
-			w.Fatalf("not within a minute: %s; last:\n%s", what, last)
+			w.Fatalf("not within two minutes: %s; last:\n%s", what, last)
 		case <-tick.C:
 		}
 	}
