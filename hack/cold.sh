@@ -14,7 +14,7 @@ if [ "${1:-}" = --share-caches ]; then
   mapfile -t caches < <(go env GOMODCACHE GOCACHE)
   shift
 fi
-[ $# -gt 0 ] || set -- env PLATFORM_COLD=1 .ci/run
+[ $# -gt 0 ] || set -- .ci/run
 [ "$(id -u)" -eq 0 ] || { echo "hack/cold.sh makes a machine of its own, which needs root" >&2; exit 1; }
 hack/packages.sh mmdebstrap git
 
