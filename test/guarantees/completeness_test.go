@@ -45,7 +45,7 @@ func describeComplete(all []*kind) {
 			if k.gvk.Group == "" {
 				continue // the children of an annotated object carry no marks
 			}
-			It("of the rights over children of the kind "+k.name, func(ctx context.Context) {
+			It("of the rights over children of the kind "+k.name, Label(k.name), func(ctx context.Context) {
 				start()
 				mayDoAllToChildren(ctx, k)
 			})

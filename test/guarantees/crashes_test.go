@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	. "github.com/onsi/ginkgo/v2"
@@ -16,6 +17,7 @@ import (
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/testenv"
 	. "github.com/acme/platform-operator/internal/testenv/kindtest"
+	"github.com/acme/platform-operator/internal/testenv/limit"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -60,12 +62,14 @@ type crash struct {
 	fault testenv.Fault
 	// restarts tells that nothing gets through from then on, until the operator is started again.
 	restarts bool
+	// tier are the labels of specs that the gate leaves out: a lost answer is the harder one of those that come once.
+	tier Labels
 }
 
 var crashes = []crash{
-	{"a request that does not get through", testenv.Fault{Count: 1}, false},
-	{"an answer that is lost", testenv.Fault{Count: 1, Lost: true}, false},
-	{"the end of the operator", testenv.Fault{}, true},
+	{"a request that does not get through", testenv.Fault{Count: 1}, false, Label(limit.Slow)},
+	{"an answer that is lost", testenv.Fault{Count: 1, Lost: true}, false, nil},
+	{"the end of the operator", testenv.Fault{}, true, nil},
 }
 
 // describeCrashes has G4: at every write of every act something fails. A first object meets no fault: its writes are those
@@ -74,7 +78,7 @@ func describeCrashes(k *kind) {
 	Describe("G4: ends in the same state in spite of", Label("G4"), func() {
 		for _, c := range crashes {
 			for _, a := range acts(k) {
-				It(fmt.Sprintf("%s, at every write of the %s", c.name, a.name), func(ctx context.Context) {
+				It(fmt.Sprintf("%s, at every write of the %s", c.name, a.name), c.tier, func(ctx context.Context) {
 					op := start()
 					objects, faults := inject(op, k, a, c)
 					if c.restarts {
@@ -191,5 +195,5 @@ func sameState(ctx context.Context, objects []engine.Object) {
 			}
 		}
 		return ""
-	}, "20s", "500ms").Should(BeEmpty())
+	}).WithPolling(500 * time.Millisecond).Should(BeEmpty()) // which is a request for each type
 }

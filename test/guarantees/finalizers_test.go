@@ -24,6 +24,7 @@ import (
 	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/testenv"
 	. "github.com/acme/platform-operator/internal/testenv/kindtest"
+	"github.com/acme/platform-operator/internal/testenv/limit"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -91,43 +92,52 @@ func describeFinalizers(k *kind) {
 				x.within && k.leavesOut("G6 Namespace") {
 				continue
 			}
-			It(x.name, func(ctx context.Context) {
-				op := start(withWebhooks)
-				deletions := k.fixture.Deletions()
-				var objects []engine.Object
-				for _, d := range deletions {
-					objects = append(objects, k.several(1, "g6", d.Prepare)...)
-				}
-				quiet(op)
-				holds := map[engine.Object]bool{}
-				for i, o := range objects {
-					holds[o] = x.mustHold || x.lingers && !deletions[i].Keeps && len(survey(ctx, o.GetName())[o.GetName()].children()) > 0
-					if x.arrange != nil {
-						x.arrange(op, o)
-					}
-				}
-				for _, o := range objects {
-					Expect(client.IgnoreNotFound(Admin.Delete(ctx, o))).To(Succeed())
-				}
-				for _, o := range objects {
-					goneOrExplained(k, x, o, holds[o])
-				}
-				retriesAreBounded(op, k, objects)
-				if x.lingers {
-					changedInVain(op, k, objects)
-				}
-				for _, o := range objects {
-					if x.end != nil && (x.emptied || Gone(o)() != nil) {
-						x.end(op, k, o)
-					}
-				}
-				for i, o := range objects {
-					Eventually(Gone(o)).Should(Succeed())
-					leftRightly(ctx, deletions[i], x, o)
-				}
-			})
+			It(x.name, func(ctx context.Context) { meets(ctx, k, x, func(*Operator, []engine.Object) {}) })
+			if x.wayOut != nil {
+				It(x.name+", without being busy with it", Label(limit.Slow, limit.Timed), func(ctx context.Context) {
+					meets(ctx, k, x, func(op *Operator, objects []engine.Object) { retriesAreBounded(op, k, objects) })
+				})
+			}
 		}
 	})
+}
+
+// meets deletes an object of each kind of deletion in an ordeal. Meanwhile something may be checked of them all.
+func meets(ctx context.Context, k *kind, x ordeal, meanwhile func(*Operator, []engine.Object)) {
+	GinkgoHelper()
+	op := start(withWebhooks)
+	deletions := k.fixture.Deletions()
+	var objects []engine.Object
+	for _, d := range deletions {
+		objects = append(objects, k.several(1, "g6", d.Prepare)...)
+	}
+	quiet(op, objects...)
+	holds := map[engine.Object]bool{}
+	for i, o := range objects {
+		holds[o] = x.mustHold || x.lingers && !deletions[i].Keeps && len(survey(ctx, o.GetName())[o.GetName()].children()) > 0
+		if x.arrange != nil {
+			x.arrange(op, o)
+		}
+	}
+	for _, o := range objects {
+		Expect(client.IgnoreNotFound(Admin.Delete(ctx, o))).To(Succeed())
+	}
+	for _, o := range objects {
+		goneOrExplained(k, x, o, holds[o])
+	}
+	meanwhile(op, objects)
+	if x.lingers {
+		changedInVain(op, k, objects)
+	}
+	for _, o := range objects {
+		if x.end != nil && (x.emptied || Gone(o)() != nil) {
+			x.end(op, k, o)
+		}
+	}
+	for i, o := range objects {
+		Eventually(Gone(o)).Should(Succeed())
+		leftRightly(ctx, deletions[i], x, o)
+	}
 }
 
 // goneOrExplained waits until an object is gone, or says why it is not and what helps.

@@ -24,44 +24,66 @@ import (
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/testenv"
+	"github.com/acme/platform-operator/internal/testenv/limit"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
+
+// dose is how much is tried with strange strings.
+type dose struct {
+	seed int64
+	// fields is about how many objects have one in a field of the spec, or how many could be made from the schema (G15).
+	fields int
+	// all tells that every field has one.
+	all bool
+	// marks is how many carry labels and annotations that the operator knows. Each carries about half of them, so that every mark
+	// meets about half as many strings, and stands both with and without each of the others.
+	marks int
+}
+
+// few are the same in each run.
+func few() dose { return dose{seed: 1, fields: 40, marks: 4} }
+
+// many are others for each seed.
+func many() dose { return dose{seed: GinkgoRandomSeed(), fields: 1000, all: true, marks: 24} }
+
+func (d dose) random() *rand.Rand { return rand.New(rand.NewPCG(uint64(d.seed), 0)) }
 
 // describeHostile has G11.
 func describeHostile(k *kind) {
 	Describe("G11: serves the next object whatever is in the strings of others", Label("G11"), func() {
-		if k.hasWebhook("G11") {
-			It("which the webhooks see", func(ctx context.Context) { shown(ctx, k) })
+		describe := func(name string, amount func() dose, tier Labels) {
+			if k.hasWebhook("G11") {
+				It(name+" that the webhooks see", tier, func(ctx context.Context) { shown(ctx, k, amount()) })
+			}
+			It(name+" that the operator sees, without webhooks", tier, func(ctx context.Context) { stored(ctx, k, amount()) })
 		}
-		It("which the operator sees, without webhooks", func(ctx context.Context) { stored(ctx, k) })
+		describe("some", few, nil)
+		describe("many", many, Label(limit.Slow, limit.Random))
 	})
 }
-
-// maxFuzzed is about how many objects are tried with strange strings.
-const maxFuzzed = 1000
-
-// marked is how many objects carry labels and annotations that the operator knows. Each carries about half of them, so that every
-// mark meets about half as many strings, and stands both with and without each of the others.
-const marked = 24
 
 // hostile are the strange strings of objects: in each field of the spec, in what the operator knows of the metadata, and as names.
 type hostile struct{ spec, marks, names [][]text }
 
-// hostile has other random strings in each run. A kind that embeds types of Kubernetes has hundreds of fields: then each meets
-// some of the strings.
-func (k *kind) hostile() (h hostile) {
+// hostile draws strings. A kind that embeds types of Kubernetes has hundreds of fields: then each meets some of the strings, or
+// only some meet one.
+func (k *kind) hostile(d dose) (h hostile) {
 	GinkgoHelper()
-	random := rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), 0))
+	random := d.random()
 	strings := nastyStrings(random)
 	fields, marks := k.stringFields(), findMarks()
 	Expect(fields).NotTo(BeEmpty())
-	each := min(len(strings), max(1, maxFuzzed/len(fields)))
+	each := min(len(strings), max(1, d.fields/len(fields)))
+	if !d.all {
+		random.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
+		fields = fields[:min(d.fields, len(fields))]
+	}
 	for _, field := range fields {
 		for _, i := range random.Perm(len(strings))[:each] {
 			h.spec = append(h.spec, []text{{field, strings[i]}})
 		}
 	}
-	for range marked {
+	for range d.marks {
 		h.marks = append(h.marks, someMarks(random, marks, strings))
 	}
 	for _, name := range edgyNames(unique("g11")) {
@@ -88,11 +110,11 @@ func (k *kind) panicsIn(do func()) {
 }
 
 // shown asks the API server whether it would create the objects: it asks the webhooks, and stores nothing.
-func shown(ctx context.Context, k *kind) {
+func shown(ctx context.Context, k *kind, d dose) {
 	GinkgoHelper()
 	start(withWebhooks)
 	k.panicsIn(func() {
-		h, namespace, would := k.hostile(), unique("g11-all"), 0
+		h, namespace, would := k.hostile(d), unique("g11-all"), 0
 		k.surround(k.object(namespace))
 		for _, texts := range slices.Concat(h.spec, h.marks, h.names) {
 			if k.readable(ctx, namespace, texts...) {
@@ -105,11 +127,11 @@ func shown(ctx context.Context, k *kind) {
 }
 
 // stored creates the objects. What the API server admits has to get an answer from the operator.
-func stored(ctx context.Context, k *kind) {
+func stored(ctx context.Context, k *kind, d dose) {
 	GinkgoHelper()
 	start()
 	k.panicsIn(func() {
-		h, namespace := k.hostile(), unique("g11-all") // one for all
+		h, namespace := k.hostile(d), unique("g11-all") // one for all
 		k.surround(k.object(namespace))
 		var admitted []engine.Object
 		for _, texts := range h.spec {

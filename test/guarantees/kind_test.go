@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -194,8 +195,18 @@ func kstatus(k *kind, o client.Object) status.Status {
 	return result.Status
 }
 
-// quiet waits until nothing of earlier specs is in progress and the operator writes nothing.
-func quiet(op *Operator) {
+// quiet waits until the operator writes nothing more for some objects, and forgets what it has written. What is left of earlier
+// specs may still be going.
+func quiet(op *Operator, objects ...engine.Object) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		op.Wire.Forget()
+		g.Consistently(func() []testenv.Write { return op.Wire.Writes(aboutAny(objects)) }, "700ms").Should(BeEmpty())
+	}).Should(Succeed())
+}
+
+// alone waits until nothing of earlier specs is being deleted, and the operator writes nothing at all.
+func alone(op *Operator) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		for _, row := range operator.Kinds {
@@ -208,7 +219,7 @@ func quiet(op *Operator) {
 		}
 		op.Wire.Forget()
 		g.Consistently(op.Wire.Writes, "700ms").Should(BeEmpty())
-	}, "90s", "100ms").Should(Succeed())
+	}).WithPolling(100 * time.Millisecond).Should(Succeed())
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -23,7 +23,7 @@ import (
 
 // describeLarge has the part of G14 that is about objects that the operator works on, and not only holds.
 func describeLarge() {
-	It("G14: works on large objects at once within its memory", Label("G14", "webapp"), func(ctx context.Context) {
+	It("G14: works on large objects at once within its memory", Label("G14", "WebApp"), func(ctx context.Context) {
 		const many = 20 // as many as are worked on at once
 		ns := Namespace()
 		config := func(letter string) map[string]v1alpha1.FileContent {
@@ -66,7 +66,7 @@ func describeLarge() {
 		AddReportEntry("large WebApps", fmt.Sprintf("%d of 1 MiB: %.0f MiB, peak %.0f MiB", many, now, peak))
 		Expect(peak).To(BeNumerically("<", memoryLimit))
 	})
-	It("G14: reads large objects of tenants within its memory", Label("G14", "webapp"), func(ctx context.Context) {
+	It("G14: reads large objects of tenants within its memory", Label("G14", "WebApp"), func(ctx context.Context) {
 		const apps, pods = 12, 60
 		ns := Namespace()
 		args := slices.Repeat([]string{strings.Repeat("x", 100_000)}, 12)

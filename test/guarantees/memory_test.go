@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/acme/platform-operator/internal/testenv/limit"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -30,12 +31,12 @@ const (
 // describeBounded has G8 and G14, each spec of which fills a control plane of its own: in order, so that there is one at a time, but
 // for the flood, which takes as long as all others together.
 func describeBounded(all []*kind) {
-	Describe("With much in the cluster", Ordered, ContinueOnFailure, func() {
+	Describe("With much in the cluster", Ordered, ContinueOnFailure, Label(limit.Slow, limit.Timed), func() {
 		BeforeEach(OwnPlane)
 		describeMemory(keepers("G8", all))
 		describeLarge()
 	})
-	Describe("With a flood in the cluster", func() {
+	Describe("With a flood in the cluster", Label(limit.Slow, limit.Timed), func() {
 		BeforeEach(OwnPlane)
 		describeFlood(keepers("G14", all))
 	})
@@ -59,9 +60,9 @@ func describeMemory(all []*kind) {
 	})
 }
 
-// labels are those of a spec that is for all kinds at once.
-func labels(g string, all []*kind) Labels {
-	l := Labels{g}
+// labels are those of a spec that is for all kinds at once: a run of one kind has it, too.
+func labels(g string, all []*kind, more ...string) Labels {
+	l := append(Labels{g}, more...)
 	for _, k := range all {
 		l = append(l, k.name)
 	}

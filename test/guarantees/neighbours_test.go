@@ -97,7 +97,7 @@ func besiege(ctx context.Context, k *kind, protected bool, by func(victim engine
 	op := start()
 	for _, d := range k.fixture.Deletions() {
 		left, victim := k.several(1, "g13-left", d.Prepare)[0], k.several(1, "g13-victim", d.Prepare)[0]
-		quiet(op)
+		quiet(op, left, victim)
 		before := survey(ctx, victim.GetName())[victim.GetName()]
 		op.Wire.Forget()
 		a := by(victim)

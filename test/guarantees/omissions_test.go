@@ -103,7 +103,7 @@ func (k *kind) hasWebhook(guarantee string) bool {
 func describeOmissions(all []*kind) {
 	Describe("Omissions", Label("Completeness"), func() {
 		for _, k := range all {
-			It("of "+k.name+" are of what a spec asks for, and say why", func() {
+			It("of "+k.name+" are of what a spec asks for, and say why", Label(k.name), func() {
 				for what, why := range k.fixture.LeavesOut() {
 					Expect(used.Has(k.name+" "+what)).To(BeTrue(), "no spec leaves out %q", what)
 					Expect(len(why)).To(BeNumerically(">", 20), "%q needs a reason", what)

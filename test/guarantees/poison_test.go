@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -18,10 +17,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
 	"github.com/acme/platform-operator/internal/testenv"
-	. "github.com/acme/platform-operator/internal/testenv/kindtest"
+	"github.com/acme/platform-operator/internal/testenv/limit"
 	"github.com/acme/platform-operator/internal/testenv/schematest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 	"github.com/acme/platform-operator/internal/tolerant"
@@ -30,32 +28,37 @@ import (
 // withoutParsers says of a kind in which no string is read by a parser of its type why that is so.
 var withoutParsers = map[string]string{}
 
-// describePoison has G15.
+// describePoison has the part of G15 that is for all kinds at once.
 func describePoison(all []*kind) {
-	labels := Labels{"G15"}
-	for _, k := range all {
-		labels = append(labels, k.name)
-	}
-	Describe("G15: no object stops a kind or the operator", labels, func() {
-		It("with strings generated from the schema", func(ctx context.Context) { generated(ctx, all) })
-		It("with strings that an older schema admitted", func(ctx context.Context) { older(ctx, all) })
+	Describe("G15: no object stops a kind or the operator", labels("G15", all), func() {
+		It("with strings generated from the schema", Label(limit.Slow, limit.Random), func(ctx context.Context) {
+			generated(ctx, dose{seed: GinkgoRandomSeed(), fields: 500}, all...)
+		})
+		It("with strings that an older schema admitted, nor makes the next one wait", Label(limit.Slow, limit.Timed), func(ctx context.Context) {
+			older(ctx, all)
+		})
 	})
 }
 
-const (
-	// tried is how many generated strings of each kind the API server is asked about at most, others in each run: a kind that embeds
-	// types of Kubernetes has thousands.
-	tried = 500
-	// worked is how many objects of each kind the operator meets that have generated strings.
-	worked = 30
-)
+// describePoisonOf has the part of G15 that is for one kind, with a few strings.
+func describePoisonOf(k *kind) {
+	Describe("G15: no object stops the kind", Label("G15"), func() {
+		It("with a few strings generated from the schema", func(ctx context.Context) { generated(ctx, few(), k) })
+		if withoutParsers[k.name] == "" {
+			It("with a few strings that an older schema admitted", func(ctx context.Context) { survives(ctx, k) })
+		}
+	})
+}
 
-// generated makes objects of every kind with strings that are made from the schema itself. All that the API server would take can be
-// decoded; some of them, others in each run, are created.
-func generated(ctx context.Context, all []*kind) {
+// worked is how many objects of each kind the operator meets that have generated strings.
+const worked = 30
+
+// generated makes objects of every kind with strings that are made from the schema itself. The API server is asked about some of
+// them, because a kind that embeds types of Kubernetes has thousands. All that it would take can be decoded; some are created.
+func generated(ctx context.Context, d dose, all ...*kind) {
 	GinkgoHelper()
 	op := start()
-	random := rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), 0))
+	random := d.random()
 	for _, k := range all {
 		namespace := unique("g15-all")
 		k.surround(k.object(namespace))
@@ -66,7 +69,7 @@ func generated(ctx context.Context, all []*kind) {
 			}
 		}
 		random.Shuffle(len(made), func(i, j int) { made[i], made[j] = made[j], made[i] })
-		asked := made[:min(tried, len(made))]
+		asked := made[:min(d.fields, len(made))]
 		for _, t := range asked {
 			if k.readable(ctx, namespace, t) {
 				readable = append(readable, t)
@@ -86,6 +89,52 @@ func generated(ctx context.Context, all []*kind) {
 	}
 }
 
+// survives is older for one kind, with the poison of a few places, and whatever the time is that the next object takes.
+func survives(ctx context.Context, k *kind) {
+	GinkgoHelper()
+	restore := sync.OnceValue(func() error { return testenv.InstallDefinitions(Plane, k.gvk.Group+"_"+k.plural()+".yaml") })
+	DeferCleanup(restore)
+	loosen(ctx, k.crd())
+	op := start()
+	var poisoned []client.Object
+	namespace := unique("g15-bad")
+	k.surround(k.object(namespace))
+	for _, p := range k.places() {
+		for _, s := range p.poison() {
+			if len(poisoned) < 5 {
+				poisoned = append(poisoned, k.poisoned(ctx, namespace, p, s))
+			}
+		}
+	}
+	Expect(poisoned).NotTo(BeEmpty(), "see withoutParsers")
+	k.several(1, "g15-next", k.briefly)
+	Eventually(unreadable).WithArguments(k).Should(BeEquivalentTo(len(poisoned)))
+	Expect(restore()).To(Succeed())
+	op.Restart()
+	k.several(1, "g15-next", k.briefly)
+	isReported(poisoned)
+	Eventually(unreadable).WithArguments(k).Should(BeZero())
+}
+
+// poisoned stores an object with a string that its parser cannot read.
+func (k *kind) poisoned(ctx context.Context, namespace string, p place, s string) client.Object {
+	GinkgoHelper()
+	o := k.admitted(ctx, namespace, text{p.at, s})
+	Expect(o).NotTo(BeNil(), "%s %v: %s", k.name, p.at, s)
+	return k.identity(o)
+}
+
+// isReported checks that users learn of objects that cannot be decoded, which can then be deleted.
+func isReported(poisoned []client.Object) {
+	GinkgoHelper()
+	for _, o := range poisoned {
+		Eventually(EventsOf(o)).Should(ContainElement(HavePrefix("Warning Unreadable: The operator cannot decode this ")))
+		Expect(logs.String()).To(ContainSubstring(o.GetName()))
+		Remove(o) // the operator has made nothing for it, and holds nothing
+		Eventually(Gone(o)).Should(Succeed())
+	}
+}
+
 // readable reports whether the API server would take an object with some strings in it, which can be decoded then.
 func (k *kind) readable(ctx context.Context, namespace string, texts ...text) bool {
 	GinkgoHelper()
@@ -95,146 +144,6 @@ func (k *kind) readable(ctx context.Context, namespace string, texts ...text) bo
 	}
 	Expect(tolerant.Decode(u.Object, k.empty())).To(Succeed(), "%s: the schema admits %q", k.name, texts)
 	return true
-}
-
-// older puts into every kind what the parsers of its fields cannot read, as a schema without patterns would have let it in, while the operator runs;
-// and starts the operator with it.
-func older(ctx context.Context, all []*kind) {
-	GinkgoHelper()
-	restore := sync.OnceValue(func() error { return testenv.InstallDefinitions(Plane) })
-	DeferCleanup(restore)
-	loosen(ctx)
-	op := start()
-	var poisoned []client.Object
-	clean := restarted(op, all)
-	for _, k := range all {
-		bad, namespace := 0, unique("g15-bad")
-		k.surround(k.object(namespace))
-		before := k.serves(nil)
-		withPoison := k.goesOn(before, func() {
-			for _, p := range k.places() {
-				for _, s := range p.poison() {
-					o := k.admitted(ctx, namespace, text{p.at, s})
-					Expect(o).NotTo(BeNil(), "%s %v: %s", k.name, p.at, s)
-					poisoned = append(poisoned, k.identity(o))
-					bad++
-				}
-			}
-		})
-		if withoutParsers[k.name] == "" {
-			Expect(bad).NotTo(BeZero(), "%s: see withoutParsers", k.name)
-		}
-		AddReportEntry(k.name+" continues", fmt.Sprintf("after %s, without poison after %s", withPoison, before))
-		k.several(1, "g15-next", k.briefly)
-		Eventually(func() float64 { return unreadable(k) }).Should(BeEquivalentTo(bad), k.name)
-	}
-	Expect(restore()).To(Succeed())
-	startsInTime(op, all, clean)
-	for _, k := range all {
-		k.several(1, "g15-next", k.briefly)
-	}
-	for _, o := range poisoned {
-		Eventually(EventsOf(o)).Should(ContainElement(HavePrefix("Warning Unreadable: The operator cannot decode this ")))
-		Expect(logs.String()).To(ContainSubstring(o.GetName()))
-		Remove(o) // the operator has made nothing for it, and holds nothing
-		Eventually(Gone(o)).Should(Succeed())
-	}
-	for _, k := range all {
-		Eventually(func() float64 { return unreadable(k) }).Should(BeZero(), k.name)
-	}
-}
-
-// goesOnWithin is how much later than without poison an object may be served. It is compared with the same act in the same
-// run, because how long that takes depends on the machine.
-const goesOnWithin = 5 * time.Second
-
-// tries are how often something may be late. Poison that holds a kind up does so each time; a machine that is busy with
-// something else does not.
-const tries = 3
-
-// serves stores an object right after something else was done, and gives how long it takes until the operator has looked at it.
-func (k *kind) serves(after func()) time.Duration {
-	GinkgoHelper()
-	o := k.object(unique("g15-serves"))
-	k.briefly(o)
-	k.surround(o)
-	if after != nil {
-		after()
-	}
-	began := time.Now()
-	Create(o)
-	discardLater(o)
-	Eventually(lookedAt(o)).Should(Succeed())
-	return time.Since(began).Round(time.Millisecond)
-}
-
-// lookedAt tells what is missing to an object that the operator has looked at.
-func lookedAt(o engine.Object) func() error {
-	return func() error {
-		if err := Reload(o); err != nil {
-			return err
-		}
-		if seen := o.CommonStatus().ObservedGeneration; seen != o.GetGeneration() {
-			return fmt.Errorf("%s: generation %d was looked at, not %d", o.GetName(), seen, o.GetGeneration())
-		}
-		return nil
-	}
-}
-
-// goesOn stores poison, and right after it an object, which has to be served in time.
-func (k *kind) goesOn(before time.Duration, poison func()) time.Duration {
-	GinkgoHelper()
-	var took []time.Duration
-	for range tries {
-		took = append(took, k.serves(poison))
-		if slices.Min(took) < before+goesOnWithin {
-			return slices.Min(took)
-		}
-	}
-	Fail(fmt.Sprintf("%s is held up: the next object is looked at after %v, without poison after %s", k.name, took, before))
-	return 0
-}
-
-// startsInTime starts the operator with poison there.
-func startsInTime(op *Operator, all []*kind, clean map[string]time.Duration) {
-	GinkgoHelper()
-	var late []string
-	for range tries {
-		late = nil
-		for name, took := range restarted(op, all) {
-			AddReportEntry(name+" starts", fmt.Sprintf("after %s, without poison after %s", took, clean[name]))
-			if took >= clean[name]+goesOnWithin {
-				late = append(late, fmt.Sprintf("%s after %s, without poison after %s", name, took, clean[name]))
-			}
-		}
-		if len(late) == 0 {
-			return
-		}
-	}
-	Expect(late).To(BeEmpty(), "what is held up when the operator starts with poison")
-}
-
-// restarted restarts the operator, and gives for each kind how long it takes until the operator has looked at an object that
-// was stored while it was away.
-func restarted(op *Operator, all []*kind) map[string]time.Duration {
-	GinkgoHelper()
-	op.Stop()
-	waiting := map[string]engine.Object{}
-	for _, k := range all {
-		o := k.object(unique("g15-waits"))
-		k.briefly(o)
-		k.surround(o)
-		waiting[k.name] = Create(o)
-		discardLater(o)
-	}
-	took := map[string]time.Duration{}
-	began := time.Now()
-	op.Start()
-	for name, o := range waiting {
-		Eventually(lookedAt(o)).Should(Succeed())
-		took[name] = time.Since(began).Round(time.Millisecond)
-	}
-	return took
 }
 
 // identity is all of an object that can be read safely by a test: it has no better decoder.
@@ -320,12 +229,12 @@ func (p place) poison() []string {
 	return nil
 }
 
-// loosen takes from the schemas of all kinds whatever a value may break, as if an older version had not had it.
-func loosen(ctx context.Context) {
+// loosen takes from the schemas of kinds whatever a value may break, as if an older version had not had it.
+func loosen(ctx context.Context, definitions ...*apiextensionsv1.CustomResourceDefinition) {
 	GinkgoHelper()
 	cl, err := client.New(Plane.Config, client.Options{Scheme: crdScheme()})
 	Expect(err).NotTo(HaveOccurred())
-	for _, definition := range readCRDs() {
+	for _, definition := range definitions {
 		Eventually(func(g Gomega) {
 			crd := &apiextensionsv1.CustomResourceDefinition{}
 			g.Expect(cl.Get(ctx, client.ObjectKeyFromObject(definition), crd)).To(Succeed())

@@ -13,8 +13,8 @@ import (
 )
 
 // Fixtures configure tries that are at most a second apart. By doubling alone, 15 of them take 14 minutes.
-var _ = Describe("RetryMax", Label("RetryMax"), func() {
-	It("bounds the time between two tries of every kind, as it is configured", func() {
+var _ = Describe("RetryMax", func() {
+	It("bounds the time between two tries of every kind, as it is configured", labels("RetryMax", table()), func() {
 		op := start()
 		tries := map[string]func() int{}
 		for _, row := range operator.Kinds {

@@ -43,7 +43,7 @@ func describeRivals(k *kind) {
 	It("objects of another tenant that ask for the same", func(ctx context.Context) {
 		op := start()
 		left, victim := k.several(1, "g13-left")[0], k.several(1, "g13-victim")[0]
-		quiet(op)
+		quiet(op, left, victim)
 		before := survey(ctx, victim.GetName())[victim.GetName()]
 		op.Wire.Forget()
 		place := Create(namespaceNamed(unique("g13-rival")))

@@ -18,69 +18,60 @@ import (
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
 	. "github.com/acme/platform-operator/internal/testenv/kindtest"
+	"github.com/acme/platform-operator/internal/testenv/limit"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
-// many is how many objects of each kind a restart meets.
-const many = 20
+// met is how many objects of each kind a restart meets.
+const met = 20
 
 // describeSteady has G1 and G2. Their specs are for all kinds at once, because each takes its time.
 func describeSteady(all []*kind) {
-	It("G1: writes nothing for 30 seconds when nothing changed", labels("G1", all), func(ctx context.Context) {
+	It("G1: writes nothing when it looks once more, ten minutes later, and nothing has changed", labels("G1", all), func(ctx context.Context) {
 		op := start()
-		var objects []engine.Object
-		var uniques []string
-		each := map[string]int{}
-		// What is acted on once is acted on no more.
-		for _, k := range all {
-			for _, o := range k.several(1, "g1-changed") {
-				op.Wire.Forget() // the creation may have been the same request
-				Change(o, func(o engine.Object) { k.fixture.Change(o, o.GetName()) })
-				Eventually(succeeded).WithArguments(op, o, k.fixture.Action(o.GetName())).Should(Equal(1))
-				Eventually(k.settled(o)).Should(Succeed())
-				objects = append(objects, o)
-			}
-		}
-		for _, k := range all {
-			objects = append(objects, k.several(2, "g1")...)
-			for _, transition := range k.fixture.Transitions() {
-				objects = append(objects, k.several(1, "g1", transition)...)
-			}
-			each[k.name] = 1 + 2 + len(k.fixture.Transitions())
-		}
-		for _, o := range objects {
-			uniques = append(uniques, o.GetName())
-		}
-		quiet(op)
-		before := survey(ctx, uniques...)
-		op.Wire.Forget()
-		Consistently(op.Wire.Writes, "30s", "500ms").Should(BeEmpty())
-		for name, now := range survey(ctx, uniques...) {
-			Expect(len(now)).To(BeNumerically(">", 1), "an object without children proves nothing")
-			Expect(now.versions()).To(Equal(before[name].versions()))
-		}
-
-		// Nor when it looks at every object once more.
-		ran := runs(all)
-		for _, o := range objects {
-			Annotate(o, "others.example.com/poke", "1")
-		}
-		caughtUp(all, ran, func(k *kind) int { return each[k.name] })
-		Consistently(op.Wire.Writes, "1s").Should(BeEmpty())
+		objects := steady(op, all)
+		quiet(op, objects...)
+		before := versions(ctx, objects)
+		now.step(now.Now().Add(10 * time.Minute))
+		looksAgain(op, all, objects)
+		Expect(versions(ctx, objects)).To(Equal(before))
 	})
 
-	It("G2: writes nothing and reads little after a restart and a change of leader", labels("G2", all), func() {
+	It("G1: writes nothing for 30 seconds when nothing changed", labels("G1", all, limit.Slow, limit.Timed), func(ctx context.Context) {
+		op := start()
+		objects := steady(op, all)
+		alone(op)
+		before := versions(ctx, objects)
+		Consistently(op.Wire.Writes, "30s", "500ms").Should(BeEmpty())
+		Expect(versions(ctx, objects)).To(Equal(before))
+	})
+
+	It("G2: writes nothing after a restart", labels("G2", all), func() {
+		op := start()
+		var objects []engine.Object
+		for _, k := range all {
+			objects = append(objects, k.several(1, "g2-restart")...)
+		}
+		quiet(op, objects...)
+		op.Stop()
+		before := runs(all)
+		op.Start()
+		caughtUp(all, before, func(*kind) int { return 1 })
+		Consistently(func() []testenv.Write { return op.Wire.Writes(aboutAny(objects)) }, "1s").Should(BeEmpty())
+	})
+
+	It("G2: writes nothing and reads little after a restart and a change of leader", labels("G2", all, limit.Slow, limit.Timed), func() {
 		elects := func(o *operator.Options) { o.LeaderElect = true }
 		first := start(elects)
 		Eventually(first.Leads()).Should(BeClosed())
 		objects := manyOf(all, "g2")
-		quiet(first)
+		alone(first)
 		leadsQuietly := func(op *Operator, begin func()) {
 			before := runs(all)
 			op.Wire.Forget()
 			begin()
 			Eventually(op.Leads()).Should(BeClosed())
-			caughtUp(all, before, func(*kind) int { return many })
+			caughtUp(all, before, func(*kind) int { return met })
 			Consistently(op.Wire.Writes, "2s").Should(BeEmpty())
 			readsLittle(op.Wire, all, objects, before)
 		}
@@ -94,12 +85,59 @@ func describeSteady(all []*kind) {
 	})
 }
 
+// steady makes objects of all kinds at rest: fresh ones, after each transition, and after a change that was acted on, because
+// what is acted on once is acted on no more.
+func steady(op *Operator, all []*kind) (objects []engine.Object) {
+	GinkgoHelper()
+	for _, k := range all {
+		o := k.several(1, "g1-changed")[0]
+		op.Wire.Forget() // the creation may have been the same request
+		Change(o, func(o engine.Object) { k.fixture.Change(o, o.GetName()) })
+		Eventually(succeeded).WithArguments(op, o, k.fixture.Action(o.GetName())).Should(Equal(1))
+		Eventually(k.settled(o)).Should(Succeed())
+		objects = append(objects, o)
+	}
+	for _, k := range all {
+		objects = append(objects, k.several(2, "g1")...)
+		for _, transition := range k.fixture.Transitions() {
+			objects = append(objects, k.several(1, "g1", transition)...)
+		}
+	}
+	return objects
+}
+
+// versions are the resource versions of objects and of all that belongs to them, by name.
+func versions(ctx context.Context, objects []engine.Object) map[string]map[string]string {
+	GinkgoHelper()
+	var uniques []string
+	for _, o := range objects {
+		uniques = append(uniques, o.GetName())
+	}
+	all := map[string]map[string]string{}
+	for name, c := range survey(ctx, uniques...) {
+		Expect(len(c)).To(BeNumerically(">", 1), "an object without children proves nothing")
+		all[name] = c.versions()
+	}
+	return all
+}
+
+// looksAgain makes the operator look at some objects once more, for which it must write nothing.
+func looksAgain(op *Operator, all []*kind, objects []engine.Object) {
+	GinkgoHelper()
+	ran := runs(all)
+	for _, o := range objects {
+		Annotate(o, "others.example.com/poke", "1")
+	}
+	caughtUp(all, ran, func(k *kind) int { return 3 + len(k.fixture.Transitions()) })
+	Consistently(func() []testenv.Write { return op.Wire.Writes(aboutAny(objects)) }, "1s").Should(BeEmpty())
+}
+
 // manyOf makes objects of all kinds, by kind.
 func manyOf(all []*kind, prefix string) map[string][]engine.Object {
 	GinkgoHelper()
 	objects := map[string][]engine.Object{}
 	for _, k := range all {
-		objects[k.name] = k.several(many, prefix)
+		objects[k.name] = k.several(met, prefix)
 	}
 	return objects
 }
@@ -155,7 +193,7 @@ func describeLevels(k *kind) {
 		It("on a change that was made while it was stopped", func() {
 			op := start()
 			o := k.several(1, "g3-stopped")[0]
-			quiet(op)
+			quiet(op, o)
 			op.Stop()
 			action := k.fixture.Action(o.GetName())
 			Change(o, func(o engine.Object) { k.fixture.Change(o, o.GetName()) })
@@ -177,7 +215,7 @@ func describeLevels(k *kind) {
 		It("after the action has failed ten times", func() {
 			op := start()
 			o := k.several(1, "g3-failing")[0]
-			quiet(op)
+			quiet(op, o)
 			action := k.fixture.Action(o.GetName())
 			fault := op.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool { return w.String() == action }, Count: 10})
 			Change(o, func(o engine.Object) { k.fixture.Change(o, o.GetName()) })
@@ -214,7 +252,7 @@ func punctual(k *kind) {
 	const justBefore, looks = 200 * time.Millisecond, 5
 	op := start()
 	o := k.several(1, "g3-due")[0]
-	quiet(op)
+	quiet(op, o)
 	due, action := k.fixture.Due(o), k.fixture.Action(o.GetName())
 	now.step(due.Add(-justBefore))
 	Poke(o)
@@ -230,6 +268,12 @@ func punctual(k *kind) {
 
 func about(o engine.Object) func(testenv.Write) bool {
 	return func(w testenv.Write) bool { return w.For(o.GetName()) }
+}
+
+func aboutAny(objects []engine.Object) func(testenv.Write) bool {
+	return func(w testenv.Write) bool {
+		return slices.ContainsFunc(objects, func(o engine.Object) bool { return w.For(o.GetName()) })
+	}
 }
 
 func is(write string) func(testenv.Write) bool {

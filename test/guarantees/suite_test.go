@@ -85,6 +85,7 @@ var _ = Describe("Guarantees", func() {
 				{"G11", describeHostile},
 				{"G12", describeTruth},
 				{"G13", describeNeighbours},
+				{"G15", describePoisonOf},
 			} {
 				if !k.leavesOut(g.name) {
 					g.describe(k)

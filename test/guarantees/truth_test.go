@@ -112,7 +112,7 @@ func broken(op *Operator, k *kind, b Breakage) engine.Object {
 		o = k.make(name, prepare)
 	} else {
 		o = k.several(1, "g12", prepare)[0]
-		quiet(op)
+		quiet(op, o)
 		b.Break(o.GetName())
 	}
 	Eventually(ready).WithArguments(o).Should(HaveField("Reason", b.Reason))
