@@ -13,7 +13,7 @@ stage() { # title, command...
   worked=$(processor_time)
   shift
   printf '\n=== %s: %s\n' "$title" "$*"
-  exec {shown}> >(tee "$output/stage")
+  exec {shown}> >(exec tee "$output/stage" 9>&-)
   tee=$!
   if "$@" >&"$shown" 2>&1 9>&-; then
     passed=$((passed + 1))
