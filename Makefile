@@ -121,7 +121,7 @@ run: build ## Run the operator on this machine, without webhooks, against KUBECO
 
 # The gate (.ci/run) and `make test` leave out what is slow, timed or random: docs/develop/checks.md. LABELS, SEED and the time-outs
 # are read by internal/testenv/limit; Ginkgo gives up five minutes before a time-out, and cleans up.
-GATE_LABELS := !Slow && !Timed && !Random
+GATE_LABELS := !Slow && !Timed && !Random && !Flaky
 LABELS ?= $(GATE_LABELS)# label filter of the specs to run; LABELS= runs all
 PROCS ?= 2# processes that run the guarantees, each with a control plane of its own
 
@@ -156,7 +156,7 @@ test-guarantees: test-tools ## Run all guarantees, or those that LABELS selects
 
 # One package at a time: some of it asserts times.
 .PHONY: test-slow
-test-slow: export LABELS := Slow || Timed || Random
+test-slow: export LABELS := Slow || Timed || Random || Flaky
 test-slow: test-tools ## Run what the gate leaves out of all packages but the guarantees
 	KUBEBUILDER_ASSETS=$(CURDIR)/bin $(GO_TEST) -p 1 $(TEST_FLAGS) $$(go list ./... | grep -v /test/guarantees)
 

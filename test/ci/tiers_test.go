@@ -68,7 +68,7 @@ func makefile(t *testing.T) string {
 	return string(text)
 }
 
-// Every spec is in a tier, whatever labels it has: in the gate if it has none of the three, else in a shard.
+// Every spec is in a tier, whatever labels it has: in the gate if it has none of the labels, else in a shard.
 func TestEverySpecHasATier(t *testing.T) {
 	variable := func(pattern string) string {
 		m := regexp.MustCompile(`(?m)^` + pattern + `(.*)$`).FindStringSubmatch(makefile(t))
@@ -89,7 +89,7 @@ func TestEverySpecHasATier(t *testing.T) {
 	for _, m := range regexp.MustCompile(`make test-guarantees LABELS='?([^' ]+)`).FindAllStringSubmatch(string(script), -1) {
 		shard = append(shard, m[1])
 	}
-	all := []string{limit.Slow, limit.Timed, limit.Random}
+	all := []string{limit.Slow, limit.Timed, limit.Random, limit.Flaky}
 	for set := range 1 << len(all) {
 		labels := []string{"G1", "CronTab"} // others decide nothing
 		for i, label := range all {
