@@ -76,15 +76,19 @@ func summary(out io.Writer, c change.Change) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s\nChanged: %d files of %d packages. Packages to test: %d.\n", c.Why, len(c.Files), len(packages), len(tests))
-	if len(kinds.Names) == 0 {
-		fmt.Fprintln(out, "Guarantees to check: none.")
-		return nil
-	}
-	var because []string
+	fmt.Fprintf(out, "%s\nChanged: %d files of %d packages. Packages to test: %d. Guarantees to check: %s.\n",
+		c.Why, len(c.Files), len(packages), len(tests), kinds.Filter())
+	var causes []string
+	affected := map[string][]string{}
 	for _, name := range kinds.Names {
-		because = append(because, fmt.Sprintf("%s (%s)", name, kinds.Because[name]))
+		file := kinds.Because[name]
+		if affected[file] == nil {
+			causes = append(causes, file)
+		}
+		affected[file] = append(affected[file], name)
 	}
-	fmt.Fprintf(out, "Guarantees to check, with a file that affects each: %s.\n", strings.Join(because, ", "))
+	for _, file := range causes {
+		fmt.Fprintf(out, "  %s affects %s\n", file, strings.Join(affected[file], ", "))
+	}
 	return nil
 }

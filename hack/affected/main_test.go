@@ -19,7 +19,7 @@ func TestSummary(t *testing.T) {
 	if err := (options{}).report(b, "."); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{c.Why, "Changed: ", " files of ", "Packages to test: ", "Guarantees to check"} {
+	for _, want := range []string{c.Why, "Changed: ", " files of ", "Packages to test: ", "Guarantees to check: "} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in:\n%s", want, b)
 		}
