@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -84,8 +85,8 @@ func collect(pkg string, runs []run) results {
 		if r.err != nil {
 			all.Failed = append(all.Failed, r.seed)
 		}
-		for _, t := range append(r.tests, test{whole, r.err != nil, r.took.Seconds()}) {
-			if t.name == "" {
+		for _, t := range append(r.tests, test{whole, false, r.err != nil, r.took.Seconds()}) {
+			if t.skipped {
 				continue
 			}
 			if bySpec[t.name] == nil {
@@ -124,11 +125,12 @@ func (r *run) again(o options, b binary) string {
 	return strings.Join(words, " ")
 }
 
+// plain is a word that needs no quotes.
+var plain = regexp.MustCompile(`^[\w./=:-]*$`)
+
 // quoted quotes a word for a shell.
 func quoted(word string) string {
-	if !strings.ContainsFunc(word, func(c rune) bool {
-		return !strings.ContainsRune("-_./=:", c) && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
-	}) {
+	if plain.MatchString(word) {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"

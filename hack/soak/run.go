@@ -31,9 +31,9 @@ type run struct {
 
 // test is what became of a test or a spec in a run.
 type test struct {
-	name    string
-	failed  bool
-	seconds float64
+	name            string
+	skipped, failed bool
+	seconds         float64
 }
 
 func (r *run) verdict() string {
@@ -131,16 +131,14 @@ func goTests(ctx context.Context, output []byte) ([]test, error) {
 		if err := json.Unmarshal(line, &e); err != nil {
 			return nil, fmt.Errorf("reading the output of test2json: %w", err)
 		}
-		i, known := index[e.Test]
-		switch {
-		case e.Test == "":
-		case e.Action == "run":
+		switch e.Action {
+		case "run":
 			index[e.Test] = len(tests)
 			tests = append(tests, test{name: e.Test, failed: true})
-		case known && e.Action == "skip":
-			tests[i].name = "" // it was not run
-		case known && (e.Action == "pass" || e.Action == "fail"):
-			tests[i].failed, tests[i].seconds = e.Action == "fail", e.Elapsed
+		case "pass", "fail", "skip":
+			if i, known := index[e.Test]; known { // else it is the whole run
+				tests[i] = test{e.Test, e.Action == "skip", e.Action == "fail", e.Elapsed}
+			}
 		}
 	}
 	return tests, nil

@@ -87,7 +87,7 @@ func busy(n int) (end func()) {
 	runtime.GOMAXPROCS(before + n)
 	for range n {
 		loops.Go(func() {
-			for !done.Load() { //nolint:revive // it is to do nothing, all the time
+			for !done.Load() {
 			}
 		})
 	}

@@ -27,10 +27,10 @@ type outcome struct {
 // try runs a toy.
 func try(t *testing.T, o options) outcome {
 	t.Helper()
-	return tryUntil(t, t.Context(), o)
+	return tryUntil(t.Context(), t, o)
 }
 
-func tryUntil(t *testing.T, ctx context.Context, o options) outcome {
+func tryUntil(ctx context.Context, t *testing.T, o options) outcome {
 	t.Helper()
 	folder := t.TempDir()
 	o.report, o.jobs, o.load = filepath.Join(folder, "soak.json"), 2, 1
@@ -118,7 +118,7 @@ func TestNothingIsLeftOfWhatIsInterrupted(t *testing.T) {
 		defer cancel()
 		NewWithT(t).Eventually(pid, "2m").ShouldNot(BeEmpty())
 	}()
-	o := tryUntil(t, ctx, options{pkg: "./testdata/plain", runs: 1})
+	o := tryUntil(ctx, t, options{pkg: "./testdata/plain", runs: 1})
 	g.Expect(o.err).To(MatchError(context.Canceled))
 	g.Eventually(func() string {
 		command, _ := os.ReadFile(filepath.Join("/proc", pid(), "cmdline")) // empty when it has ended
