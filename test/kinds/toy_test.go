@@ -70,7 +70,7 @@ func TestAToyKindIsAddedByTheList(t *testing.T) {
 		}
 	}
 	run("make", "--no-print-directory", "generate", "manifests")
-	run("go", "vet", "./api/...", "./cmd/...", "./internal/operator", "./internal/controller/robot", "./internal/plugin/planning", "./test/guarantees")
+	run("go", "vet", "./api/...", "./cmd/...", "./internal/operator", "./internal/controller/robot", "./internal/plugin/planning", "./test/guarantees", "./test/schemas")
 	run("go", "test", "-vet=off", "-ldflags=-s -w", "-run", "^Test(Every|ThePage|Sections|Default|SchemeKnows|AdminRules|WhatAdmin)",
 		"./api/config/...", "./internal/plugin/planning", "./internal/tenancy", "./test/docs", "./test/guarantees", "./test/kinds")
 }

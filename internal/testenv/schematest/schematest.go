@@ -25,7 +25,8 @@ import (
 // webhook, no operator.
 var Admin client.Client
 
-// Main runs the tests of a package with such an API server, and gives the exit code.
+// Main runs the tests of a package with such an API server, and gives the exit code. All tests share it, so that one that creates
+// an object outside of a dry run has to delete it.
 func Main(m *testing.M) int {
 	code, err := run(m)
 	if err != nil {

@@ -1,15 +1,13 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package v1alpha1_test
+package schemas
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/acme/platform-operator/internal/testenv/schematest"
 )
@@ -26,7 +24,7 @@ func database(lines ...string) string {
 	return text
 }
 
-func TestAccepted(t *testing.T) {
+func TestDatabaseAccepted(t *testing.T) {
 	for _, lines := range [][]string{
 		{""},
 		{"type: mysql", "user: root", "password: root"}, // the seed manifest
@@ -48,7 +46,7 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
-func TestRejected(t *testing.T) {
+func TestDatabaseRejected(t *testing.T) {
 	const printable = "must be printable ASCII"
 	for lines, want := range map[string][]string{
 		"type: oracle":                     {"spec.type", `supported values: "postgres", "mysql"`},
@@ -92,11 +90,8 @@ func TestRejected(t *testing.T) {
 	}
 }
 
-func TestDefaults(t *testing.T) {
-	u := schematest.Parse(t, database("passwordSecretRef: {name: chosen}"))
-	if err := schematest.Admin.Create(t.Context(), u, client.DryRunAll); err != nil {
-		t.Fatal(err)
-	}
+func TestDatabaseDefaults(t *testing.T) {
+	u := defaulted(t, database("passwordSecretRef: {name: chosen}"))
 	want := map[string]any{
 		"type": "postgres", "user": "app", "databaseName": "app", "storage": map[string]any{"size": "1Gi"}, "deletionPolicy": "Retain",
 		"passwordSecretRef": map[string]any{"name": "chosen", "key": "password"},
@@ -106,12 +101,9 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeChanged(t *testing.T) {
+func TestDatabaseWhatCannotBeChanged(t *testing.T) {
 	u := schematest.Parse(t, database("version: '17'", "storage: {size: 2Gi, storageClassName: fast}"))
-	if err := schematest.Admin.Create(t.Context(), u); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = schematest.Admin.Delete(t.Context(), u) })
+	store(t, u)
 	for path, want := range map[string]struct{ value, message string }{
 		"type":                     {"mysql", "cannot be changed: the data belongs to this type"},
 		"version":                  {"18", "cannot be changed: the data belongs to this version"},
@@ -121,12 +113,7 @@ func TestWhatCannotBeChanged(t *testing.T) {
 		"storage.storageClassName": {"slow", "cannot be changed: a volume stays in its class"},
 	} {
 		t.Run(path, func(t *testing.T) {
-			changed := u.DeepCopy()
-			if err := unstructured.SetNestedField(changed.Object, want.value, append([]string{"spec"}, strings.Split(path, ".")...)...); err != nil {
-				t.Fatal(err)
-			}
-			causes := schematest.Causes(t, schematest.Admin.Update(t.Context(), changed, client.DryRunAll))
-			if all := strings.Join(causes, "\n"); !strings.Contains(all, "spec."+path) || !strings.Contains(all, want.message) {
+			if all := strings.Join(changed(t, u, path, want.value), "\n"); !strings.Contains(all, "spec."+path) || !strings.Contains(all, want.message) {
 				t.Errorf("got %s, want %s", all, want.message)
 			}
 		})

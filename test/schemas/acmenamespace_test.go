@@ -1,7 +1,7 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package v1alpha1_test
+package schemas
 
 import (
 	"strconv"
@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/acme/platform-operator/internal/testenv/schematest"
 )
@@ -122,7 +121,7 @@ func TestAdminGroups(t *testing.T) {
 		{"an empty name", `[""]`, "spec.adminGroups[0]", "should be at least 1 chars long"},
 		{"a name of 257 characters", `["` + strings.Repeat("g", 257) + `"]`, "spec.adminGroups[0]", "Too long: may not be more than 256 bytes"},
 		{"one twice", `["a", "a"]`, "spec.adminGroups[1]", `Duplicate value: "a"`},
-		{"33 of them", "[" + numbered(33) + "]", "spec.adminGroups", "must have at most 32 items"},
+		{"33 of them", "[" + list("v%d", 33) + "]", "spec.adminGroups", "must have at most 32 items"},
 		{"a control character", `["te\u0000am"]`, "spec.adminGroups", noSpace},
 		{"a control character of C1", `["te\u009bam"]`, "spec.adminGroups", noSpace},
 		{"another direction", `["te\u202eam"]`, "spec.adminGroups", noSpace},
@@ -134,16 +133,7 @@ func TestAdminGroups(t *testing.T) {
 	}
 }
 
-// numbered lists n different strings as YAML.
-func numbered(n int) string {
-	var all []string
-	for i := range n {
-		all = append(all, `"v`+strconv.Itoa(i)+`"`)
-	}
-	return strings.Join(all, ", ")
-}
-
-func TestEnumsAndTypes(t *testing.T) {
+func TestAcmeNamespaceEnumsAndTypes(t *testing.T) {
 	for _, tc := range []struct{ reason, give, field, want string }{
 		{"an unknown tier", "deploymentTier: qa", "spec.deploymentTier", `Unsupported value: "qa": supported values: "dev", "stg", "prod"`},
 		{"a tier in upper case", "deploymentTier: DEV", "spec.deploymentTier", `Unsupported value: "DEV": supported values: "dev", "stg", "prod"`},
@@ -156,8 +146,8 @@ func TestEnumsAndTypes(t *testing.T) {
 		{"huge pages of a wrong size", `quota: {requests.hugepages-1e9: 1}`, "spec.quota", noResource},
 		{"a resource with a control character", `quota: {"count/a\u009b": 1}`, "spec.quota", noResource},
 		{"a quota that is no map", `quota: [5]`, "spec.quota", "must be of type object"},
-		{"65 amounts", "quota: {" + pairs(65, "1") + "}", "spec.quota", "must have at most 64 items"},
-		{"65 labels", "labels: {" + pairs(65, `"1"`) + "}", "spec.labels", "must have at most 64 items"},
+		{"65 amounts", "quota: {" + list("v%d: 1", 65) + "}", "spec.quota", "must have at most 64 items"},
+		{"65 labels", "labels: {" + list(`v%d: "1"`, 65) + "}", "spec.labels", "must have at most 64 items"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			schematest.WantRefused(t, schematest.Create(t, acmeNamespace(tc.give)), tc.field, tc.want)
@@ -176,20 +166,11 @@ func TestEnumsAndTypes(t *testing.T) {
 	})
 }
 
-// pairs are n entries of a map as YAML.
-func pairs(n int, value string) string {
-	var all []string
-	for i := range n {
-		all = append(all, "v"+strconv.Itoa(i)+": "+value)
-	}
-	return strings.Join(all, ", ")
-}
-
-func TestQuota(t *testing.T) {
+func TestAcmeNamespaceQuota(t *testing.T) {
 	schematest.WantCauses(t, schematest.Create(t, acmeNamespace(`quota: {cpu: 8, memory: 1.5Gi, pods: "20", "count/deployments.apps": 5, requests.storage: 100Gi, hugepages-2Mi: 1Gi, requests.hugepages-1Gi: 1Gi}`)))
 }
 
-func TestLabels(t *testing.T) {
+func TestAcmeNamespaceLabels(t *testing.T) {
 	for _, tc := range []struct {
 		key, value string
 		want       []string
@@ -239,32 +220,22 @@ func TestLabels(t *testing.T) {
 	})
 }
 
-func TestDefaultsOfTheSchema(t *testing.T) {
-	u := schematest.Parse(t, acmeNamespace())
-	if err := schematest.Admin.Create(t.Context(), u, client.DryRunAll); err != nil {
-		t.Fatal(err)
-	}
+func TestAcmeNamespaceDefaults(t *testing.T) {
+	u := defaulted(t, acmeNamespace())
 	spec, _, _ := unstructured.NestedMap(u.Object, "spec")
 	if spec["deploymentTier"] != "dev" || len(spec) != 3 {
 		t.Errorf("spec after defaulting: %v", spec)
 	}
 }
 
-func TestWhatMayChange(t *testing.T) {
+func TestAcmeNamespaceWhatMayChange(t *testing.T) {
 	u := schematest.Parse(t, acmeNamespace())
 	u.SetName("changing")
-	if err := schematest.Admin.Create(t.Context(), u); err != nil {
-		t.Fatal(err)
-	}
-	set := func(field string, value any) []string {
-		v := u.DeepCopy()
-		_ = unstructured.SetNestedField(v.Object, value, "spec", field)
-		return schematest.Causes(t, schematest.Admin.Update(t.Context(), v, client.DryRunAll))
-	}
-	schematest.WantCauses(t, set("namespaceName", "other"), `spec.namespaceName: Invalid value: "other": `+
+	store(t, u)
+	schematest.WantCauses(t, changed(t, u, "namespaceName", "other"), `spec.namespaceName: Invalid value: "other": `+
 		"cannot be changed; create another AcmeNamespace and move the workloads")
-	schematest.WantCauses(t, set("adminUsername", "kim"))
-	schematest.WantCauses(t, set("deploymentTier", "prod"))
-	schematest.WantCauses(t, set("deletionPolicy", "Retain"))
-	schematest.WantCauses(t, set("adopt", true))
+	schematest.WantCauses(t, changed(t, u, "adminUsername", "kim"))
+	schematest.WantCauses(t, changed(t, u, "deploymentTier", "prod"))
+	schematest.WantCauses(t, changed(t, u, "deletionPolicy", "Retain"))
+	schematest.WantCauses(t, changed(t, u, "adopt", true))
 }

@@ -1,15 +1,13 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package v1alpha1_test
+package schemas
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/acme/platform-operator/internal/testenv"
 	"github.com/acme/platform-operator/internal/testenv/schematest"
 )
 
@@ -25,16 +23,8 @@ const (
 )
 
 func TestConfigWatcherSample(t *testing.T) {
-	text, err := os.ReadFile(testenv.RepoFile("config", "samples", "autoreboot_v1alpha1_configwatcher.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	u := schematest.Parse(t, string(text))
-	u.SetNamespace("default")
-	if err := schematest.Admin.Create(t.Context(), u); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = schematest.Admin.Delete(t.Context(), u) })
+	u := sample(t, "autoreboot_v1alpha1_configwatcher")
+	store(t, u)
 	want := map[string]any{"strategy": "RolloutRestart", "debounce": "2s", "maxPerHour": int64(12)}
 	if got := u.Object["spec"].(map[string]any)["restart"]; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("defaults %v, want %v", got, want)
@@ -109,7 +99,7 @@ func TestConfigWatcherRefused(t *testing.T) {
 	}
 }
 
-func TestDurationsThatAreNone(t *testing.T) {
+func TestConfigWatcherDurationsThatAreNone(t *testing.T) {
 	for _, text := range []string{"debounce: soon", "minInterval: '5'", "windows: [{schedule: '0 0 * * *', duration: a day}]"} {
 		if got := schematest.Create(t, configWatcher(watched, selector, "restart: {"+text+"}")); len(got) == 0 {
 			t.Errorf("%s is accepted", text)

@@ -1,31 +1,23 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package v1alpha1_test
+package schemas
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/acme/platform-operator/internal/testenv"
 	"github.com/acme/platform-operator/internal/testenv/schematest"
 )
 
 // rebootPolicy is the sample with fields of its spec set, or with an empty value taken away: PATH=VALUE, the value in YAML.
 func rebootPolicy(t *testing.T, changes ...string) string {
 	t.Helper()
-	text, err := os.ReadFile(testenv.RepoFile("config", "samples", "autoreboot_v1alpha1_rebootpolicy.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	u := schematest.Parse(t, string(text))
-	u.SetNamespace("default")
+	u := sample(t, "autoreboot_v1alpha1_rebootpolicy")
 	for _, c := range changes {
 		path, value, _ := strings.Cut(c, "=")
 		fields := append([]string{"spec"}, strings.Split(path, ".")...)
@@ -168,10 +160,7 @@ func TestRebootPolicyRefused(t *testing.T) {
 
 // TestRebootPolicyDefaults wants what a user reads in the field's documentation.
 func TestRebootPolicyDefaults(t *testing.T) {
-	u := schematest.Parse(t, rebootPolicy(t, "source.tls={}"))
-	if err := schematest.Admin.Create(t.Context(), u, client.DryRunAll); err != nil {
-		t.Fatal(err)
-	}
+	u := defaulted(t, rebootPolicy(t, "source.tls={}"))
 	for path, want := range map[string]any{
 		"spec.interval":        "30s",
 		"spec.source.tls.mode": "VerifyFull",

@@ -1,7 +1,7 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package v1alpha1_test
+package schemas
 
 import (
 	"fmt"
@@ -28,16 +28,7 @@ func profile(fields string) string {
 	return scheduler("profiles: [{schedulerName: gpu, " + fields + "}]")
 }
 
-// list has n elements that a format makes from a number.
-func list(format string, n int) string {
-	var all []string
-	for i := range n {
-		all = append(all, fmt.Sprintf(format, i))
-	}
-	return strings.Join(all, ", ")
-}
-
-func TestAccepted(t *testing.T) {
+func TestSchedulerProfileAccepted(t *testing.T) {
 	for name, text := range map[string]string{
 		"the least":             scheduler(),
 		"eight profiles":        scheduler("profiles: [" + list("{schedulerName: s%d}", 8) + "]"),
@@ -65,7 +56,7 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
-func TestRejected(t *testing.T) {
+func TestSchedulerProfileRejected(t *testing.T) {
 	const labelKey, values, gt = "must be a label key", "In, NotIn, Gt and Lt need values", "Gt and Lt need exactly one value"
 	program := "program: {image: mine}"
 	for text, want := range map[string][]string{
@@ -141,7 +132,7 @@ func TestRejected(t *testing.T) {
 }
 
 // TestProgram: a program gets no configuration, so that every field of a profile would be in vain, its defaults included.
-func TestProgram(t *testing.T) {
+func TestSchedulerProfileProgram(t *testing.T) {
 	for _, field := range []string{
 		"nodes: {labelKeys: [a]}", "strategy: Balanced", "resources: []", "spread: []", "weights: {}", "preemption: Enabled",
 		"percentageOfNodesToScore: 0", "raw: {}",
@@ -154,11 +145,9 @@ func TestProgram(t *testing.T) {
 }
 
 // TestStored: nothing is set that was not given. The raw part is kept as it is.
-func TestStored(t *testing.T) {
+func TestSchedulerProfileStored(t *testing.T) {
 	u := schematest.Parse(t, profile("raw: {plugins: {a: [1, {b: null}]}, c: 1.5}"))
-	if err := schematest.Admin.Create(t.Context(), u); err != nil {
-		t.Fatal(err)
-	}
+	store(t, u)
 	want := "map[profiles:[map[raw:map[c:1.5 plugins:map[a:[1 map[b:<nil>]]]] schedulerName:gpu]]]"
 	if got := fmt.Sprint(u.Object["spec"]); got != want {
 		t.Errorf("stored: %s, want %s", got, want)

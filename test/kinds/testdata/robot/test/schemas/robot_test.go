@@ -1,18 +1,13 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package v1alpha1_test
+package schemas
 
 import (
-	"os"
 	"testing"
 
 	"github.com/acme/platform-operator/internal/testenv/schematest"
 )
-
-func TestMain(m *testing.M) {
-	os.Exit(schematest.Main(m)) //nolint:forbidigo // That is how a TestMain ends.
-}
 
 func TestRobotRefused(t *testing.T) {
 	got := schematest.Create(t, `{apiVersion: toys.acme.com/v1alpha1, kind: Robot, metadata: {name: r, namespace: default}, spec: {app: "A B"}}`)

@@ -1,7 +1,7 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package v1alpha1_test
+package schemas
 
 import (
 	"strings"
@@ -9,15 +9,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/acme/platform-operator/internal/schedule"
-	"github.com/acme/platform-operator/internal/testenv"
 	"github.com/acme/platform-operator/internal/testenv/schematest"
 )
 
-// named is a CronTab of a name with further lines in its spec.
-func named(name string, lines ...string) string {
+// cronTabNamed is a CronTab of a name with further lines in its spec.
+func cronTabNamed(name string, lines ...string) string {
 	text := "apiVersion: batch.acme.com/v1alpha1\nkind: CronTab\nmetadata: {name: " + name + ", namespace: default}\nspec:\n"
 	if !strings.Contains(strings.Join(lines, "\n"), "image:") {
 		text += "  image: registry.acme.com/report\n"
@@ -28,7 +26,7 @@ func named(name string, lines ...string) string {
 	return text
 }
 
-func cronTab(lines ...string) string { return named("report", lines...) }
+func cronTab(lines ...string) string { return cronTabNamed("report", lines...) }
 
 const (
 	resourceName = "every key must be the name of a resource"
@@ -99,7 +97,7 @@ func TestCronSpec(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestCronTabRefused(t *testing.T) {
 	for _, tc := range []struct{ reason, give, field, want string }{
 		{"no pods", "replicas: 0", "spec.replicas", "should be greater than or equal to 1"},
 		{"eleven pods", "replicas: 11", "spec.replicas", "should be less than or equal to 10"},
@@ -173,7 +171,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-func TestUnknownFieldsAreRefused(t *testing.T) {
+func TestCronTabUnknownFieldsAreRefused(t *testing.T) {
 	for _, give := range []string{
 		"template: {spec: {hostNetwork: true}}", "template: {spec: {volumes: [{name: a, hostPath: {path: /}}]}}", "schedule: x",
 	} {
@@ -183,24 +181,24 @@ func TestUnknownFieldsAreRefused(t *testing.T) {
 	}
 }
 
-func TestImageIsRequired(t *testing.T) {
+func TestCronTabImageIsRequired(t *testing.T) {
 	text := "apiVersion: batch.acme.com/v1alpha1\nkind: CronTab\nmetadata: {name: a, namespace: default}\nspec: {}\n"
 	schematest.WantCauses(t, schematest.Create(t, text), "spec.image: Required value")
 }
 
-func TestNames(t *testing.T) {
+func TestCronTabNames(t *testing.T) {
 	longest := strings.Repeat("a", 61) + strings.Repeat("."+strings.Repeat("b", 63), 3)
 	if len(longest) != 253 {
 		t.Fatal(len(longest))
 	}
-	schematest.WantCauses(t, schematest.Create(t, named(longest)))
-	if got := schematest.Create(t, named(longest+"c")); len(got) == 0 {
+	schematest.WantCauses(t, schematest.Create(t, cronTabNamed(longest)))
+	if got := schematest.Create(t, cronTabNamed(longest+"c")); len(got) == 0 {
 		t.Error("a name of 254 characters is accepted")
 	}
 }
 
 // TestAccepted has every field once, in a form that users write.
-func TestAccepted(t *testing.T) {
+func TestCronTabAccepted(t *testing.T) {
 	schematest.WantCauses(t, schematest.Create(t, cronTab(
 		`cronSpec: "H 2 * * *"`, "timeZone: America/Argentina/Buenos_Aires", "replicas: 10", "command: [sh]", "args: [-c, date]",
 		"env: [{name: A, value: b}, {name: C, valueFrom: {secretKeyRef: {name: s, key: k}}}]", "envFrom: [{configMapRef: {name: c}}]",
@@ -213,11 +211,8 @@ func TestAccepted(t *testing.T) {
 		"history: {succeeded: 0, failed: 100, maxAge: 72h}", "deletionPolicy: Await")))
 }
 
-func TestDefaults(t *testing.T) {
-	o := schematest.Parse(t, cronTab())
-	if err := schematest.Admin.Create(t.Context(), o, client.DryRunAll); err != nil {
-		t.Fatal(err)
-	}
+func TestCronTabDefaults(t *testing.T) {
+	o := defaulted(t, cronTab())
 	want := map[string]any{
 		"image": "registry.acme.com/report", "cronSpec": "5 0 * * *", "replicas": int64(1), "concurrencyPolicy": "Forbid", "queueLimit": int64(10),
 		"missedRuns": map[string]any{"policy": "RunLatest", "max": int64(10)}, "backoffLimit": int64(6), "deletionPolicy": "Stop",
@@ -231,11 +226,6 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-func TestSampleApplies(t *testing.T) {
-	objects, err := testenv.ReadObjects(testenv.RepoFile("config", "samples", "batch_v1alpha1_crontab.yaml"))
-	if err != nil || len(objects) != 1 {
-		t.Fatal(objects, err)
-	}
-	objects[0].SetNamespace("default")
-	schematest.WantCauses(t, schematest.Causes(t, schematest.Admin.Create(t.Context(), objects[0], client.DryRunAll, client.FieldValidation("Strict"))))
+func TestCronTabSample(t *testing.T) {
+	schematest.WantCauses(t, create(t, sample(t, "batch_v1alpha1_crontab")))
 }

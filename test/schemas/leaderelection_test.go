@@ -1,16 +1,13 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package v1alpha1_test
+package schemas
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/acme/platform-operator/internal/testenv/schematest"
 )
@@ -27,19 +24,10 @@ func election(lines ...string) string {
 	return text
 }
 
-// labels are n labels.
-func labels(n int) string {
-	var all []string
-	for i := range n {
-		all = append(all, fmt.Sprintf("l%d: v", i))
-	}
-	return "{" + strings.Join(all, ", ") + "}"
-}
-
-func TestAccepted(t *testing.T) {
+func TestLeaderElectionAccepted(t *testing.T) {
 	for _, line := range []string{
 		"",
-		"podSelector: " + labels(8),
+		"podSelector: {" + list("l%d: v", 8) + "}",
 		"podSelector: {app.example.com/name: '', tier: db}",
 		"label: {key: example.com/role, value: primary}",
 		"label: {value: primary}",
@@ -61,11 +49,11 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestLeaderElectionRefused(t *testing.T) {
 	const labelKey, labelValue = "every key must be a label key", "every value must be a label value"
 	for line, want := range map[string][]string{
 		"podSelector: {}":                                                           {"spec.podSelector", "should have at least 1 properties"},
-		"podSelector: " + labels(9):                                                 {"spec.podSelector", "must have at most 8 items"},
+		"podSelector: {" + list("l%d: v", 9) + "}":                                  {"spec.podSelector", "must have at most 8 items"},
 		"podSelector: {'a b': x}":                                                   {"spec.podSelector", labelKey},
 		"podSelector: {app: 'a b'}":                                                 {"spec.podSelector", labelValue},
 		"podSelector: {leader: 'true'}":                                             {"spec.podSelector", "must not have the key of spec.label"},
@@ -110,11 +98,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-func TestDefaults(t *testing.T) {
-	u := schematest.Parse(t, election("service: {ports: [{port: 80}]}"))
-	if err := schematest.Admin.Create(t.Context(), u, client.DryRunAll); err != nil {
-		t.Fatal(err)
-	}
+func TestLeaderElectionDefaults(t *testing.T) {
+	u := defaulted(t, election("service: {ports: [{port: 80}]}"))
 	want := map[string]any{
 		"podSelector":    map[string]any{"app": "ledger"},
 		"label":          map[string]any{"key": "leader", "value": "true"},
@@ -129,26 +114,11 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-func TestTheLabelIsImmutable(t *testing.T) {
+func TestLeaderElectionLabelIsImmutable(t *testing.T) {
 	u := schematest.Parse(t, election())
-	if err := schematest.Admin.Create(t.Context(), u); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = schematest.Admin.Delete(t.Context(), u) })
-	change := func(do func(*unstructured.Unstructured)) []string {
-		changed := u.DeepCopy()
-		do(changed)
-		return schematest.Causes(t, schematest.Admin.Update(t.Context(), changed, client.DryRunAll))
-	}
-	set := func(path ...string) func(*unstructured.Unstructured) {
-		return func(u *unstructured.Unstructured) {
-			if err := unstructured.SetNestedField(u.Object, "other", append([]string{"spec"}, path...)...); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	schematest.WantRefused(t, change(set("label", "key")), "spec.label", "cannot be changed: pods and Services would be left with the old one")
-	schematest.WantRefused(t, change(set("label", "value")), "spec.label", "cannot be changed: pods and Services would be left with the old one")
-	schematest.WantCauses(t, change(set("podSelector", "app")))
-	schematest.WantCauses(t, change(func(u *unstructured.Unstructured) { unstructured.RemoveNestedField(u.Object, "spec", "label") }))
+	store(t, u)
+	schematest.WantRefused(t, changed(t, u, "label.key", "other"), "spec.label", "cannot be changed: pods and Services would be left with the old one")
+	schematest.WantRefused(t, changed(t, u, "label.value", "other"), "spec.label", "cannot be changed: pods and Services would be left with the old one")
+	schematest.WantCauses(t, changed(t, u, "podSelector.app", "other"))
+	schematest.WantCauses(t, changed(t, u, "label", nil))
 }

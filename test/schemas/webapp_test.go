@@ -1,21 +1,19 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package v1alpha1_test
+package schemas
 
 import (
-	"os"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/acme/platform-operator/internal/testenv"
 	"github.com/acme/platform-operator/internal/testenv/schematest"
 )
 
-// named is a WebApp of a name with further lines in its spec, which replace those that every WebApp has.
-func named(name string, lines ...string) string {
+// webAppNamed is a WebApp of a name with further lines in its spec, which replace those that every WebApp has.
+func webAppNamed(name string, lines ...string) string {
 	text := "apiVersion: workloads.apps.acme.com/v1alpha1\nkind: WebApp\nmetadata: {name: " + name + ", namespace: default}\nspec:\n"
 	for _, required := range []string{"webAppImage: registry.acme.com/app/app:v1.4", "webAppHostname: app.acme.com", "deploymentTier: dev"} {
 		field, _, _ := strings.Cut(required, ":")
@@ -29,30 +27,16 @@ func named(name string, lines ...string) string {
 	return text
 }
 
-func webApp(lines ...string) string { return named("shop", lines...) }
+func webApp(lines ...string) string { return webAppNamed("shop", lines...) }
 
-func TestTheSampleWorks(t *testing.T) {
-	text, err := os.ReadFile(testenv.RepoFile("config", "samples", "workloads_v1alpha1_webapp.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sample := schematest.Parse(t, string(text))
-	sample.SetNamespace("default")
-	schematest.WantCauses(t, create(t, sample))
-	unstructured.RemoveNestedField(sample.Object, "spec", "webAppReplicas")
-	schematest.WantCauses(t, create(t, sample))
+func TestWebAppSample(t *testing.T) {
+	u := sample(t, "workloads_v1alpha1_webapp")
+	schematest.WantCauses(t, create(t, u))
+	unstructured.RemoveNestedField(u.Object, "spec", "webAppReplicas")
+	schematest.WantCauses(t, create(t, u))
 }
 
-func create(t *testing.T, u *unstructured.Unstructured) []string {
-	t.Helper()
-	text, err := u.MarshalJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return schematest.Create(t, string(text))
-}
-
-func TestAccepted(t *testing.T) {
+func TestWebAppAccepted(t *testing.T) {
 	for _, line := range []string{
 		"webAppImage: nginx", "webAppImage: nginx:1", "webAppImage: localhost:5000/a/b_c:v1", "webAppImage: a.b/c__d/e--f:V_1.2-x",
 		"webAppImage: registry.acme.com/app@sha256:" + strings.Repeat("a", 64), "webAppImage: a:1@sha256:" + strings.Repeat("0", 64),
@@ -80,7 +64,7 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestWebAppRefused(t *testing.T) {
 	const (
 		image    = "must be the reference of an image, such as registry.acme.com/app/app:v1.4"
 		host     = "must be a DNS name such as app.acme.com"
@@ -201,7 +185,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-func TestUnknownFieldsAreRefused(t *testing.T) {
+func TestWebAppUnknownFieldsAreRefused(t *testing.T) {
 	for _, give := range []string{
 		"hostNetwork: true", "volumes: [{name: a, hostPath: {path: /}}]", "sidecars: [{name: a, image: a, securityContext: {privileged: true}}]", "database: {type: postgres}",
 	} {
@@ -211,18 +195,18 @@ func TestUnknownFieldsAreRefused(t *testing.T) {
 	}
 }
 
-func TestNegativeReplicas(t *testing.T) {
+func TestWebAppNegativeReplicas(t *testing.T) {
 	got := strings.Join(schematest.Create(t, webApp("webAppReplicas: -1")), "\n")
 	if !strings.Contains(got, "spec.webAppReplicas in body should be greater than or equal to 0") {
 		t.Errorf("refused with %q", got)
 	}
 }
 
-func TestNames(t *testing.T) {
+func TestWebAppNames(t *testing.T) {
 	longest := strings.Repeat("a", 61) + strings.Repeat("."+strings.Repeat("b", 63), 3)
 	if len(longest) != 253 {
 		t.Fatal(len(longest))
 	}
-	schematest.WantCauses(t, schematest.Create(t, named(longest)))
-	schematest.WantCauses(t, schematest.Create(t, named("1st"))) // which no Service may be called
+	schematest.WantCauses(t, schematest.Create(t, webAppNamed(longest)))
+	schematest.WantCauses(t, schematest.Create(t, webAppNamed("1st"))) // which no Service may be called
 }
