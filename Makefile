@@ -165,6 +165,11 @@ soak: ## Run the specs of the package PKG again and again under load: make soak 
 	@[ '$(PKG)' != ./... ] || { echo "name one package: make soak PKG=./internal/engine" >&2; exit 1; }
 	KUBEBUILDER_ASSETS=$(CURDIR)/bin go run ./hack/soak --pkg $(PKG) -n $(N) --labels '$(LABELS)' $(ARGS)
 
+.PHONY: soak-changed
+soak-changed: export LABELS := $(LABELS)
+soak-changed: ## Run the tests that have changed since a tree that passed the gate five times under load
+	KUBEBUILDER_ASSETS=$(CURDIR)/bin go run ./hack/soak --green '$(PLATFORM_CACHE)/green' -n 5
+
 .PHONY: affected
 affected: ## Show what the gate would test of what has changed since a tree that it passed
 	@go run ./hack/affected --green '$(PLATFORM_CACHE)/green'

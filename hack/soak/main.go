@@ -26,9 +26,16 @@ func main() {
 	flag.IntVar(&o.jobs, "jobs", 2, "how many runs are going at once")
 	flag.IntVar(&o.load, "load", 2*runtime.NumCPU(), "how many busy loops run beside them")
 	flag.StringVar(&o.report, "report", "dist/soak.json", "file for the results; the output of runs that fail goes to the folder beside it")
+	green := flag.String("green", "", "instead of --pkg: the tests that have changed since a tree that passed the gate; the file has their hashes")
+	within := flag.Duration("within", 5*time.Minute, "with --green, when no other package is begun")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := soak(ctx, os.Stdout, o)
+	var err error
+	if *green != "" {
+		err = soakChanged(ctx, os.Stdout, o, *green, *within)
+	} else {
+		err = soak(ctx, os.Stdout, o)
+	}
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

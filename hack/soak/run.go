@@ -86,15 +86,18 @@ func (r *run) do(ctx context.Context, o options, b binary, tmp string) {
 	}
 }
 
-// selection are the flags that select what is run.
-func (o options) selection(b binary) []string {
+// selection are the flags that select what is run. Tests of Go's know no files.
+func (o options) selection(b binary) (flags []string) {
 	switch {
-	case o.focus == "":
-		return nil
-	case b.ginkgo:
-		return []string{"-ginkgo.focus=" + o.focus}
+	case o.focus != "" && b.ginkgo:
+		flags = append(flags, "-ginkgo.focus="+o.focus)
+	case o.focus != "":
+		flags = append(flags, "-test.run="+o.focus)
 	}
-	return []string{"-test.run=" + o.focus}
+	if o.files != "" && b.ginkgo {
+		flags = append(flags, "-ginkgo.focus-file="+o.files)
+	}
+	return flags
 }
 
 // inGroup runs a program in a process group of its own. When the command's context ends, it is interrupted, so that it cleans

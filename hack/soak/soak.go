@@ -23,6 +23,7 @@ import (
 
 type options struct {
 	pkg, focus, labels, report string
+	files                      string // a regular expression for the files whose specs are run; empty: all
 	runs, jobs, load           int
 	// timeout is for one run. What does not end by itself then is interrupted, and killed after grace.
 	timeout, grace time.Duration
