@@ -2,6 +2,7 @@
 # Regenerates everything and fails when the tree then differs from the last commit, new files included.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+hack/packages.sh git
 
 # The folder may belong to somebody else, as it does in many containers.
 git() { command git -c safe.directory="$PWD" "$@"; }
