@@ -241,7 +241,7 @@ func TestCouldNotAsk(t *testing.T) {
 		{"unknown authority", func(o *ldap.Options) { o.RootCAs = other }, "unknown authority"},
 		{"unknown to the system", func(o *ldap.Options) { o.RootCAs = nil }, "unknown authority"},
 		{"wrong host name", func(o *ldap.Options) { o.ServerName = "ldap.acme.com" }, "ldap.acme.com"},
-		{"wrong host name in the URL", func(o *ldap.Options) { o.URL = "ldaps://localhost:" + port }, "not localhost"},
+		{"wrong host name in the URL", func(o *ldap.Options) { o.URL = "ldaps://localhost:" + port }, "wanted to match localhost"},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {
 			ldaps := options(s)
