@@ -117,7 +117,7 @@ func Start(o Options) (*ControlPlane, error) {
 // inTurn does something while no other process of tests does: a control plane takes all processors for ten seconds, and several
 // that start at once take longer than one after the other.
 func inTurn(do func() error) error {
-	f, err := os.OpenFile(filepath.Join(os.TempDir(), "testenv.lock"), os.O_CREATE|os.O_RDWR, 0o666)
+	f, err := os.OpenFile(filepath.Join(os.TempDir(), fmt.Sprintf("testenv-%d.lock", os.Getuid())), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}

@@ -188,7 +188,7 @@ func forward(t *testing.T, to string) (port string) {
 	t.Cleanup(func() { _ = l.Close() })
 	pass := func(in net.Conn) {
 		defer func() { _ = in.Close() }()
-		out, err := new(net.Dialer).Dial("tcp", to)
+		out, err := new(net.Dialer).DialContext(t.Context(), "tcp", to)
 		if err != nil {
 			return
 		}

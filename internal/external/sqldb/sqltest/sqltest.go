@@ -82,7 +82,8 @@ func StartMariaDB(t TB) *Server {
 func start(t TB, kind sqldb.Type, m maker) *Server {
 	t.Helper()
 	s := &Server{t: t, make: m, Source: sqldb.Source{
-		Type: kind, Host: loopback.Host(), Port: uint16(loopback.Port()), Database: "app", User: "app", Password: "app-password",
+		Type: kind, Host: loopback.Host(), Database: "app", User: "app", Password: "app-password",
+		Port: uint16(loopback.Port()), //nolint:gosec // G115: a port
 	}}
 	if err := s.setUp(); err != nil {
 		t.Fatalf("preparing %s: %v", kind, err)
