@@ -17,7 +17,7 @@ import (
 )
 
 // near is how many worlds of each model are explored where LABELS leaves out what is slow: all that take few steps to get to.
-const near = 3000
+const near = 2000
 
 // search explores so many worlds, the nearest first, and gives the shortest way to one that is wrong.
 func (m model) search(t *testing.T, most int) (wrong string, way []string, worlds int) {
