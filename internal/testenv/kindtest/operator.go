@@ -6,6 +6,7 @@
 package kindtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -23,7 +24,7 @@ import (
 	"github.com/acme/platform-operator/internal/testenv"
 )
 
-// operatorTimeout bounds the start and the stop of an operator.
+// operatorTimeout bounds the start and the stop of an operator. It only ends what hangs.
 const operatorTimeout = 5 * time.Minute
 
 // TB is what *testing.T and Ginkgo's GinkgoT() have in common.
@@ -55,8 +56,8 @@ type Operator struct {
 // stops when the test ends. InstallConfig must have been called. Each function may change the options:
 //
 //   - ConfigFile names the configuration; by default there is none, and none is read from a ConfigMap.
-//   - WebhookPort is -1 by default: no webhooks. With 0 or more they are served on a free port of
-//     loopback, and the configurations of config/webhook point there until the test ends, also while
+//   - WebhookPort is -1 by default: no webhooks. With 0 or more they are served on loopback, with 0 on
+//     an address of this process, and the configurations of config/webhook point there until the test ends, also while
 //     the operator is stopped.
 //   - LeaderElect is off by default. A replica that waits to lead counts as started.
 //
@@ -178,13 +179,14 @@ func (o *Operator) await(ctx context.Context) error {
 		func(context.Context) (bool, error) { return serves(nil) == nil, nil })
 }
 
-// installWebhooks makes certificates, chooses a port, and points the webhook configurations there.
+// installWebhooks makes certificates, chooses an address, and points the webhook configurations there.
 func (o *Operator) installWebhooks() error {
 	if o.webhooks == nil {
+		address := testenv.Address()
 		o.webhooks = &envtest.WebhookInstallOptions{
 			Paths:            []string{testenv.RepoFile("config", "webhook", "manifests.yaml")},
-			LocalServingHost: "127.0.0.1",
-			LocalServingPort: o.Options.WebhookPort,
+			LocalServingHost: address.Addr().String(),
+			LocalServingPort: cmp.Or(o.Options.WebhookPort, int(address.Port())),
 		}
 	}
 	if err := o.webhooks.Install(o.plane.Config); err != nil {
