@@ -26,18 +26,20 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/acme/platform-operator/internal/testenv"
+	"github.com/acme/platform-operator/internal/testenv/limit"
 )
 
 const (
 	// namespace is not the one that the bundle suggests, since it may be installed in any.
 	namespace = "elsewhere"
 	operator  = "system:serviceaccount:" + namespace + ":platform-operator-controller-manager"
-	patience  = time.Minute
+	patience  = 2 * time.Minute
 )
 
 // TestBundleIsAccepted does what OLM does with a bundle's manifests: it applies each, those that have one in the
-// namespace of the installation.
+// namespace of the installation. It is Slow: other tests apply what the bundle is made of, and make bundle-check compares the two.
 func TestBundleIsAccepted(t *testing.T) {
+	limit.Labeled(t, limit.Slow)
 	plane, err := testenv.Start(testenv.Options{})
 	if err != nil {
 		t.Fatal(err)
