@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
 
 	"k8s.io/client-go/util/cert"
@@ -58,37 +57,22 @@ func TestARotatedCertificateIsTakenUpWithoutARestart(t *testing.T) {
 	for _, name := range []string{"tls.crt", "tls.key"} {
 		w.must(os.Symlink(filepath.Join("..data", name), filepath.Join(m.dir, name)))
 	}
-	address := w.freeAddress()
-	host, port, err := net.SplitHostPort(address)
-	w.must(err)
-	number, err := strconv.Atoi(port)
-	w.must(err)
+	address := testenv.Address()
 	source, err := settings.Load(t.Context(), w.admin, "", "")
 	w.must(err)
 	mgr, err := operator.NewManager(w.user, source.Config, operator.Options{
 		Namespace: testenv.OperatorNamespace, MetricsAddress: "0", ProbeAddress: "0",
-		WebhookHost: host, WebhookPort: number, WebhookCertDir: m.dir,
+		WebhookHost: address.Addr().String(), WebhookPort: int(address.Port()), WebhookCertDir: m.dir,
 	})
 	w.must(err)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		if err := mgr.Start(t.Context()); err != nil && t.Context().Err() == nil {
-			t.Errorf("the manager ended: %v", err)
-		}
-	}()
-	t.Cleanup(func() { <-ended })
+	stop := w.background(mgr.Start)
 	serves := mgr.GetWebhookServer().StartedChecker()
 	w.eventually("the webhooks serve", func() bool { return serves(nil) == nil })
-	if got := w.served(address); got.Cmp(first) != 0 {
+	if got := w.served(address.String()); got.Cmp(first) != 0 {
 		t.Fatalf("it shows certificate %s, want %s", got, first)
 	}
 
 	second := m.put("..2")
-	w.eventually("the new certificate is shown; no handshake fails meanwhile", func() bool { return w.served(address).Cmp(second) == 0 })
-	select {
-	case <-ended:
-		t.Error("the manager ended")
-	default:
-	}
+	w.eventually("the new certificate is shown; no handshake fails meanwhile", func() bool { return w.served(address.String()).Cmp(second) == 0 })
+	stop()
 }

@@ -13,12 +13,15 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	batchv1alpha1 "github.com/acme/platform-operator/api/batch/v1alpha1"
+	v1alpha1 "github.com/acme/platform-operator/api/tenancy/v1alpha1"
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
 	"github.com/acme/platform-operator/internal/testenv/kindtest"
@@ -57,43 +60,38 @@ func (d *diary) has(parts ...string) bool {
 	return false
 }
 
-// TestAKindThatCannotBeListedHarmsNoOther starts the operator while it may not list CronTabs.
-func TestAKindThatCannotBeListedHarmsNoOther(t *testing.T) {
-	w := newWorld(t)
-	mayList := func(crontabs string) {
-		role := &rbacv1.ClusterRole{}
-		w.must(w.admin.Get(t.Context(), client.ObjectKey{Name: testenv.OperatorRole}, role))
-		for i := range role.Rules {
-			if slices.Contains(role.Rules[i].APIGroups, "batch.acme.com") {
-				for j, r := range role.Rules[i].Resources {
-					if r == "crontabs" || r == "nothing" {
-						role.Rules[i].Resources[j] = crontabs
-					}
-				}
-			}
-		}
-		w.must(w.admin.Update(t.Context(), role))
-	}
+// TestAKindThatIsNotServedHarmsNoOther changes definitions and rights, so it has a control plane of its own. The first part needs it
+// empty; the others bring what they need.
+func TestAKindThatIsNotServedHarmsNoOther(t *testing.T) {
+	w := emptyWorld(t)
+	t.Run("without the definitions of all but one", func(t *testing.T) { undefined(t, w.in(t)) })
+	t.Run("while it may not be listed", func(t *testing.T) { unlisted(t, w.in(t)) })
+	t.Run("the operator is not ready without its kinds", func(t *testing.T) { unready(t, w.in(t)) })
+}
+
+// unlisted starts the operator while it may not list CronTabs.
+func unlisted(t *testing.T, w *world) {
+	w.must(testenv.InstallConfig(w.plane))
+	w.mayList("nothing")
 	list := func() error {
 		cl, err := client.New(w.user, client.Options{Scheme: operator.Scheme(), Mapper: w.admin.RESTMapper()})
 		w.must(err)
 		return cl.List(t.Context(), &batchv1alpha1.CronTabList{})
 	}
-	mayList("nothing")
 	w.eventually("it may not list CronTabs", func() bool { return list() != nil })
 
-	address := w.freeAddress()
+	address := testenv.Address().String()
 	file := kindtest.ConfigFile(t, "apiVersion: config.acme.com/v1alpha1\nkind: PlatformOperatorConfig\nmanager: {cacheSyncTimeout: 1s}\n")
+	logged.forget()
 	kindtest.Start(t, w.plane, func(o *operator.Options) { o.ProbeAddress, o.ConfigFile = address, file })
 	n := team("other-kind")
 	w.must(w.admin.Create(t.Context(), n))
 	w.eventually("another kind is served", func() bool { return w.ready(n) == "True Ready" })
-	logged.forget() // that others were not filled at once, either
-	code, text := w.get("http://"+address+"/readyz/kinds", "")
-	if code != http.StatusInternalServerError || !strings.Contains(text, "the cache of CronTab.batch.acme.com is not filled: ") ||
-		!strings.Contains(text, "forbidden") || strings.Count(text, "the cache of ") != 1 {
-		t.Errorf("kinds: %d %s", code, text)
-	}
+	w.eventually("only the cache of CronTabs is not filled, and the check says why", func() bool {
+		code, text := w.get("http://"+address+"/readyz/kinds", "")
+		return code == http.StatusInternalServerError && strings.Contains(text, "the cache of CronTab.batch.acme.com is not filled: ") &&
+			strings.Contains(text, "forbidden") && strings.Count(text, "the cache of ") == 1
+	})
 	w.eventually("the probe of the Deployment succeeds", func() bool {
 		code, _ := w.get("http://"+address+probePath(t), "")
 		return code == http.StatusOK
@@ -104,37 +102,52 @@ func TestAKindThatCannotBeListedHarmsNoOther(t *testing.T) {
 	w.eventually("the log names it", func() bool {
 		return logged.has("The cache of a type cannot be filled", `"type":"CronTab.batch.acme.com"`, "forbidden")
 	})
-	if logged.has("The cache of a type cannot be filled", `"type":"AcmeNamespace.tenancy.acme.com"`) {
-		t.Error("the log names another kind")
+	if logged.has("The cache of a type cannot be filled", `"type":"AcmeNamespace.tenancy.acme.com"`, "forbidden") {
+		t.Error("the log names another kind") // which may well have been filled late
 	}
 
-	mayList("crontabs")
-	c := &batchv1alpha1.CronTab{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "late"}, Spec: batchv1alpha1.CronTabSpec{Image: "a"}}
-	w.must(w.admin.Create(t.Context(), c))
-	w.eventually("the kind is served without a restart", func() bool {
-		w.must(w.admin.Get(t.Context(), client.ObjectKeyFromObject(c), c))
-		return meta.IsStatusConditionTrue(c.Status.Conditions, "Ready")
-	})
+	w.mayList("crontabs")
+	w.cronTabIsServed("late")
 	w.eventually("all is ready", func() bool { code, _ := w.get("http://"+address+"/readyz", ""); return code == http.StatusOK })
 }
 
-// TestKindsWithoutDefinitionsHarmNoOther starts the operator where only one kind has a definition.
-func TestKindsWithoutDefinitionsHarmNoOther(t *testing.T) {
-	w := emptyWorld(t)
+// mayList lets the operator list CronTabs, or nothing in their place.
+func (w *world) mayList(crontabs string) {
+	w.Helper()
+	role := &rbacv1.ClusterRole{}
+	w.must(w.admin.Get(w.Context(), client.ObjectKey{Name: testenv.OperatorRole}, role))
+	for i := range role.Rules {
+		if !slices.Contains(role.Rules[i].APIGroups, "batch.acme.com") {
+			continue
+		}
+		for j, r := range role.Rules[i].Resources {
+			if r == "crontabs" || r == "nothing" {
+				role.Rules[i].Resources[j] = crontabs
+			}
+		}
+	}
+	w.must(w.admin.Update(w.Context(), role))
+}
+
+// cronTabIsServed creates a CronTab and waits until it is ready.
+func (w *world) cronTabIsServed(name string) {
+	w.Helper()
+	c := &batchv1alpha1.CronTab{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: batchv1alpha1.CronTabSpec{Image: "a"}}
+	w.must(w.admin.Create(w.Context(), c))
+	w.eventually("CronTabs are served", func() bool {
+		w.must(w.admin.Get(w.Context(), client.ObjectKeyFromObject(c), c))
+		return meta.IsStatusConditionTrue(c.Status.Conditions, "Ready")
+	})
+}
+
+// undefined starts the operator where only one kind has a definition.
+func undefined(t *testing.T, w *world) {
 	w.must(testenv.InstallDefinitions(w.plane, "batch.acme.com_crontabs.yaml"))
 	w.must(testenv.InstallOperator(w.plane))
 
-	address := w.freeAddress()
+	address := testenv.Address().String()
 	kindtest.Start(t, w.plane, func(o *operator.Options) { o.ProbeAddress = address })
-	served := func(name string) {
-		c := &batchv1alpha1.CronTab{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: batchv1alpha1.CronTabSpec{Image: "a"}}
-		w.must(w.admin.Create(t.Context(), c))
-		w.eventually("the kind that has one is served", func() bool {
-			w.must(w.admin.Get(t.Context(), client.ObjectKeyFromObject(c), c))
-			return meta.IsStatusConditionTrue(c.Status.Conditions, "Ready")
-		})
-	}
-	served("meanwhile")
+	w.cronTabIsServed("meanwhile")
 	if code, text := w.get("http://"+address+"/readyz/kinds", ""); code != http.StatusInternalServerError ||
 		!strings.Contains(text, "the cache of AcmeNamespace.tenancy.acme.com is not filled") {
 		t.Errorf("kinds: %d %s", code, text)
@@ -145,6 +158,36 @@ func TestKindsWithoutDefinitionsHarmNoOther(t *testing.T) {
 	n := team("defined-late")
 	w.must(w.admin.Create(t.Context(), n))
 	w.eventually("the others are served", func() bool { return w.ready(n) == "True Ready" })
+}
+
+// unready removes the definitions while the operator runs.
+func unready(t *testing.T, w *world) {
+	w.must(testenv.InstallConfig(w.plane))
+	address := testenv.Address().String()
+	kindtest.Start(t, w.plane, func(o *operator.Options) { o.ProbeAddress = address })
+	answers := func(want int) func() bool {
+		return func() bool { code, _ := w.get("http://"+address+"/readyz/crds", ""); return code == want }
+	}
+	w.eventually("it is ready", answers(http.StatusOK))
+
+	all := &v1alpha1.AcmeNamespaceList{}
+	w.must(w.admin.List(t.Context(), all))
+	for _, n := range all.Items { // no controller would delete their namespaces
+		retained := n.DeepCopy()
+		retained.Spec.DeletionPolicy = v1alpha1.DeletionRetain
+		w.must(w.admin.Patch(t.Context(), retained, client.MergeFrom(&n)))
+	}
+	crds := envtest.CRDInstallOptions{Paths: []string{testenv.RepoFile("config", "crd", "bases")}}
+	w.must(envtest.UninstallCRDs(w.plane.Config, crds))
+	w.eventually("it says so", answers(http.StatusInternalServerError))
+	w.eventually("the definitions are gone", func() bool {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinitionList"))
+		w.must(w.admin.List(t.Context(), list))
+		return len(list.Items) == 0
+	})
+	w.must(testenv.InstallDefinitions(w.plane))
+	w.eventually("it is ready again", answers(http.StatusOK))
 }
 
 // probePath is what the kubelet asks whether a replica is ready.

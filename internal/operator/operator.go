@@ -6,6 +6,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,13 +51,15 @@ type Options struct {
 	// LeaderElect makes only one of several replicas reconcile.
 	LeaderElect bool
 
-	// Clock, NewClient, Directory, Ledger, Values, Agents and Upgradeable replace the defaults in tests.
+	// Clock, NewClient, Directory, Ledger, Values, Agents, LeaderDelay and Upgradeable replace the defaults in tests.
 	Clock     clock.PassiveClock
 	NewClient client.NewClientFunc
 	Directory identity.Directory
 	Ledger    billing.Ledger
 	Values    sqldb.Reader
 	Agents    dbagent.Agent
+	// LeaderDelay is how long a leader waits before it restarts with a changed configuration.
+	LeaderDelay time.Duration
 	// Upgradeable is the condition that OLM reads before it replaces the operator.
 	Upgradeable conditions.Condition
 }
@@ -136,7 +139,7 @@ func restartDelay(o Options, elected <-chan struct{}) time.Duration {
 	select {
 	case <-elected:
 		if o.LeaderElect {
-			return leaderDelay
+			return cmp.Or(o.LeaderDelay, leaderDelay)
 		}
 	default:
 	}

@@ -306,7 +306,7 @@ func TestTheLeaderTakesUpAChangedConfigurationLast(t *testing.T) {
 		elected <-chan struct{}
 		want    time.Duration
 	}{
-		"the leader waits for the others":          {true, elected, leaderDelay},
+		"the leader waits for the others":          {true, elected, 10 * time.Second},
 		"the others restart at once":               {true, make(chan struct{}), 0},
 		"one that is alone has nobody to wait for": {false, elected, 0},
 	} {
