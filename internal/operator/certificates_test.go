@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"k8s.io/client-go/util/cert"
@@ -16,6 +17,7 @@ import (
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/operator/settings"
 	"github.com/acme/platform-operator/internal/testenv"
+	"github.com/acme/platform-operator/internal/testenv/loopback"
 )
 
 // mountedCertificate is a folder as the kubelet mounts a Secret, which is what OLM and cert-manager have it do: the files are
@@ -57,22 +59,23 @@ func TestARotatedCertificateIsTakenUpWithoutARestart(t *testing.T) {
 	for _, name := range []string{"tls.crt", "tls.key"} {
 		w.must(os.Symlink(filepath.Join("..data", name), filepath.Join(m.dir, name)))
 	}
-	address := testenv.Address()
+	port := loopback.Port()
+	address := net.JoinHostPort(loopback.Host(), strconv.Itoa(port))
 	source, err := settings.Load(t.Context(), w.admin, "", "")
 	w.must(err)
 	mgr, err := operator.NewManager(w.user, source.Config, operator.Options{
 		Namespace: testenv.OperatorNamespace, MetricsAddress: "0", ProbeAddress: "0",
-		WebhookHost: address.Addr().String(), WebhookPort: int(address.Port()), WebhookCertDir: m.dir,
+		WebhookHost: loopback.Host(), WebhookPort: port, WebhookCertDir: m.dir,
 	})
 	w.must(err)
 	stop := w.background(mgr.Start)
 	serves := mgr.GetWebhookServer().StartedChecker()
 	w.eventually("the webhooks serve", func() bool { return serves(nil) == nil })
-	if got := w.served(address.String()); got.Cmp(first) != 0 {
+	if got := w.served(address); got.Cmp(first) != 0 {
 		t.Fatalf("it shows certificate %s, want %s", got, first)
 	}
 
 	second := m.put("..2")
-	w.eventually("the new certificate is shown; no handshake fails meanwhile", func() bool { return w.served(address.String()).Cmp(second) == 0 })
+	w.eventually("the new certificate is shown; no handshake fails meanwhile", func() bool { return w.served(address).Cmp(second) == 0 })
 	stop()
 }

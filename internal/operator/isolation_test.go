@@ -25,6 +25,7 @@ import (
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
 	"github.com/acme/platform-operator/internal/testenv/kindtest"
+	"github.com/acme/platform-operator/internal/testenv/loopback"
 )
 
 // logged is what all operators of this package log.
@@ -80,7 +81,7 @@ func unlisted(t *testing.T, w *world) {
 	}
 	w.eventually("it may not list CronTabs", func() bool { return list() != nil })
 
-	address := testenv.Address().String()
+	address := loopback.Address()
 	file := kindtest.ConfigFile(t, "apiVersion: config.acme.com/v1alpha1\nkind: PlatformOperatorConfig\nmanager: {cacheSyncTimeout: 1s}\n")
 	logged.forget()
 	kindtest.Start(t, w.plane, func(o *operator.Options) { o.ProbeAddress, o.ConfigFile = address, file })
@@ -145,7 +146,7 @@ func undefined(t *testing.T, w *world) {
 	w.must(testenv.InstallDefinitions(w.plane, "batch.acme.com_crontabs.yaml"))
 	w.must(testenv.InstallOperator(w.plane))
 
-	address := testenv.Address().String()
+	address := loopback.Address()
 	kindtest.Start(t, w.plane, func(o *operator.Options) { o.ProbeAddress = address })
 	w.cronTabIsServed("meanwhile")
 	if code, text := w.get("http://"+address+"/readyz/kinds", ""); code != http.StatusInternalServerError ||
@@ -163,7 +164,7 @@ func undefined(t *testing.T, w *world) {
 // unready removes the definitions while the operator runs.
 func unready(t *testing.T, w *world) {
 	w.must(testenv.InstallConfig(w.plane))
-	address := testenv.Address().String()
+	address := loopback.Address()
 	kindtest.Start(t, w.plane, func(o *operator.Options) { o.ProbeAddress = address })
 	answers := func(want int) func() bool {
 		return func() bool { code, _ := w.get("http://"+address+"/readyz/crds", ""); return code == want }

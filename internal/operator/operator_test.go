@@ -30,6 +30,7 @@ import (
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
 	"github.com/acme/platform-operator/internal/testenv/kindtest"
+	"github.com/acme/platform-operator/internal/testenv/loopback"
 )
 
 func TestSchemeKnowsEveryKind(t *testing.T) {
@@ -94,8 +95,8 @@ func team(name string) *v1alpha1.AcmeNamespace {
 func TestRun(t *testing.T) {
 	w := newWorld(t)
 	o := operator.Options{
-		Namespace: testenv.OperatorNamespace, MetricsAddress: testenv.Address().String(), MetricsSecure: true,
-		ProbeAddress: testenv.Address().String(), WebhookPort: -1, LeaderElect: true, LeaderDelay: time.Millisecond, // nobody else answers webhooks
+		Namespace: testenv.OperatorNamespace, MetricsAddress: loopback.Address(), MetricsSecure: true,
+		ProbeAddress: loopback.Address(), WebhookPort: -1, LeaderElect: true, LeaderDelay: time.Millisecond, // nobody else answers webhooks
 	}
 
 	t.Run("it does not start with an invalid file, and says which field is wrong", func(t *testing.T) {
@@ -234,7 +235,7 @@ func (w *world) token(name string) string {
 
 func TestNewManagerServesWebhooksOnlyWithAPort(t *testing.T) {
 	w := newWorld(t)
-	probe := testenv.Address().String()
+	probe := loopback.Address()
 	op := kindtest.Start(t, w.plane, func(o *operator.Options) { o.WebhookPort, o.ProbeAddress = 0, probe })
 	_, text := w.get("http://"+probe+"/readyz?verbose", "")
 	if !strings.Contains(text, "[+]webhooks ok") {

@@ -22,6 +22,7 @@ import (
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/operator/settings"
 	"github.com/acme/platform-operator/internal/testenv"
+	"github.com/acme/platform-operator/internal/testenv/loopback"
 )
 
 // operatorTimeout bounds the start and the stop of an operator. It only ends what hangs.
@@ -182,11 +183,10 @@ func (o *Operator) await(ctx context.Context) error {
 // installWebhooks makes certificates, chooses an address, and points the webhook configurations there.
 func (o *Operator) installWebhooks() error {
 	if o.webhooks == nil {
-		address := testenv.Address()
 		o.webhooks = &envtest.WebhookInstallOptions{
 			Paths:            []string{testenv.RepoFile("config", "webhook", "manifests.yaml")},
-			LocalServingHost: address.Addr().String(),
-			LocalServingPort: cmp.Or(o.Options.WebhookPort, int(address.Port())),
+			LocalServingHost: loopback.Host(),
+			LocalServingPort: cmp.Or(o.Options.WebhookPort, loopback.Port()),
 		}
 	}
 	if err := o.webhooks.Install(o.plane.Config); err != nil {
