@@ -139,7 +139,9 @@ func stored(ctx context.Context, k *kind, d dose) {
 				admitted = append(admitted, o)
 			}
 		}
-		Expect(admitted).NotTo(BeEmpty())
+		if d.all { // of a few, the schema may refuse each
+			Expect(admitted).NotTo(BeEmpty())
+		}
 		for _, texts := range slices.Concat(h.marks, h.names) {
 			o := k.admitted(ctx, namespace, texts...)
 			Expect(o).NotTo(BeNil(), "the schema says nothing of names, labels and annotations: %v", texts)
