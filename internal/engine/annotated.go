@@ -65,6 +65,7 @@ func RegisterAnnotated(mgr ctrl.Manager, a Annotated) error {
 			if err := mgr.GetClient().Get(ctx, req.NamespacedName, o); err != nil {
 				return ctrl.Result{}, client.IgnoreNotFound(err)
 			}
+			defer reportRun(ctx, a.Name, req.NamespacedName, o.ResourceVersion)
 			o, err := Whole(ctx, mgr.GetAPIReader(), o)
 			if err != nil {
 				return ctrl.Result{}, client.IgnoreNotFound(err)

@@ -67,6 +67,7 @@ func (r *runner[T]) Reconcile(ctx context.Context, obj T) (_ ctrl.Result, err er
 		}
 		defer large.Release(1)
 	}
+	defer reportRun(ctx, r.Name, client.ObjectKeyFromObject(obj), obj.GetResourceVersion())
 	ctx, span := startRun(ctx, r.Name, obj)
 	defer func() { endSpan(span, err) }()
 	return r.reconcile(context.WithValue(ctx, kindKey{}, r.Name), obj)

@@ -4,6 +4,7 @@
 package operator
 
 import (
+	"context"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -84,6 +85,7 @@ func managerOptions(c *configv1alpha1.PlatformOperatorConfig, o Options, held *h
 	scheme, caches := Scheme(), cacheOptions(Kinds)
 	return ctrl.Options{
 		Scheme:                  scheme,
+		BaseContext:             func() context.Context { return engine.WithRan(context.Background(), o.Ran) },
 		Metrics:                 metricsOptions,
 		HealthProbeBindAddress:  o.ProbeAddress,
 		LeaderElection:          o.LeaderElect,

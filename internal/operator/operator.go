@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	configv1alpha1 "github.com/acme/platform-operator/api/config/v1alpha1"
+	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/external/billing"
 	"github.com/acme/platform-operator/internal/external/dbagent"
 	"github.com/acme/platform-operator/internal/external/identity"
@@ -62,6 +63,8 @@ type Options struct {
 	LeaderDelay time.Duration
 	// Upgradeable is the condition that OLM reads before it replaces the operator.
 	Upgradeable conditions.Condition
+	// Ran is called at the end of each run, by several runs at once. Tests alone have one.
+	Ran engine.Ran
 }
 
 // Deps are the dependencies of the kinds.

@@ -43,6 +43,7 @@ type Operator struct {
 	// Wire is between it and the API server; it stays over restarts.
 	Wire *testenv.Wire
 
+	looks    looks
 	t        TB
 	plane    *testenv.ControlPlane
 	config   *rest.Config
@@ -71,6 +72,7 @@ func Start(t TB, cp *testenv.ControlPlane, mutate ...func(*operator.Options)) *O
 			Namespace: testenv.OperatorNamespace, MetricsAddress: "0", ProbeAddress: "0", WebhookPort: -1,
 		},
 	}
+	o.Options.Ran = o.looks.ran
 	for _, m := range mutate {
 		m(&o.Options)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -21,6 +22,7 @@ import (
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
 	"github.com/acme/platform-operator/internal/testenv/kindtest"
+	"github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 func TestOperator(t *testing.T) {
@@ -84,6 +86,25 @@ func TestOperator(t *testing.T) {
 			t.Errorf("writes: %v", writes)
 		}
 		op.Wire.Heal()
+	})
+	t.Run("it can be waited for until it has looked", func(t *testing.T) {
+		gomega.RegisterTestingT(t)
+		gomega.SetDefaultEventuallyTimeout(time.Minute)
+		suite.Admin = admin
+		n := acmeNamespace("looked-at")
+		create(t, admin, n)
+		awaitReady(t, admin, n)
+		for op.Quiet(n) != nil { // its own writes, and what Kubernetes makes in a new Namespace, make it run again
+			t.Log("it has something to do")
+		}
+		runs := op.Runs(n)
+		if writes := op.Quiet(n); len(writes) > 0 || op.Runs(n) < runs+2 {
+			t.Errorf("%d runs after %d; writes: %v", op.Runs(n), runs, writes)
+		}
+		suite.Change(n, func(n *tenancyv1alpha1.AcmeNamespace) { n.Spec.DeploymentTier = "prod" })
+		if writes := op.Quiet(n); len(writes) == 0 {
+			t.Error("there is no write for a change")
+		}
 	})
 	t.Run("one that is stopped does nothing, and its webhooks stay configured", func(t *testing.T) {
 		op.Stop()
