@@ -165,10 +165,8 @@ func changedInVain(op *Operator, k *kind, objects []engine.Object) {
 		if Gone(o)() == nil {
 			continue
 		}
-		before := reconciles(k)
 		Change(o, func(o engine.Object) { k.fixture.Change(o, o.GetName()) })
-		Eventually(reconciles).WithArguments(k).Should(BeNumerically(">", before))
-		Eventually(busy).WithArguments(k).Should(BeZero())
+		op.AwaitLook(o)
 		Expect(op.Wire.Writes(about(o), is(k.fixture.Action(o.GetName())))).To(BeEmpty())
 	}
 }

@@ -32,7 +32,7 @@ func describeSteady(all []*kind) {
 		objects := steady(op, all)
 		quiet(op, objects...)
 		now.step(now.Now().Add(10 * time.Minute))
-		looksAgain(op, all, objects)
+		Expect(op.Quiet(objects...)).To(BeEmpty())
 	})
 
 	It("G1: writes nothing for 30 seconds when nothing changed", labels("G1", all, limit.Slow, limit.Timed), func(ctx context.Context) {
@@ -51,11 +51,9 @@ func describeSteady(all []*kind) {
 			objects = append(objects, k.several(1, "g2-restart")...)
 		}
 		quiet(op, objects...)
-		op.Stop()
-		before := runs(all)
-		op.Start()
-		caughtUp(all, before, func(*kind) int { return 1 })
-		Consistently(func() []testenv.Write { return op.Wire.Writes(aboutAny(objects)) }, "1s").Should(BeEmpty())
+		op.Restart()
+		op.AwaitLook(objects...)
+		Expect(op.Wire.Writes(aboutAny(objects))).To(BeEmpty())
 	})
 
 	It("G2: writes nothing and reads little after a restart and a change of leader", labels("G2", all, limit.Slow, limit.Timed), func() {
@@ -117,17 +115,6 @@ func versions(ctx context.Context, objects []engine.Object) map[string]map[strin
 		all[name] = c.versions()
 	}
 	return all
-}
-
-// looksAgain makes the operator look at some objects once more, for which it must write nothing.
-func looksAgain(op *Operator, all []*kind, objects []engine.Object) {
-	GinkgoHelper()
-	ran := runs(all)
-	for _, o := range objects {
-		Annotate(o, "others.example.com/poke", "1")
-	}
-	caughtUp(all, ran, func(k *kind) int { return 3 + len(k.fixture.Transitions()) })
-	Consistently(func() []testenv.Write { return op.Wire.Writes(aboutAny(objects)) }, "1s").Should(BeEmpty())
 }
 
 // manyOf makes objects of all kinds, by kind.
