@@ -108,13 +108,16 @@ func TestKinds(t *testing.T) {
 		{"cmd/kubectl-acme/main.go", "none"},
 		{"config/grafana/kustomization.yaml bundle/metadata/annotations.yaml", "none"},
 	} {
-		c := Change{Files: strings.Fields(tc.files), tree: func() (*tree, error) { return read, nil }}
+		c := Change{Proved: true, Files: strings.Fields(tc.files), tree: func() (*tree, error) { return read, nil }}
 		switch kinds, err := c.Kinds(); {
 		case err != nil:
 			t.Fatal(err)
 		case kinds.Filter() != tc.want:
 			t.Errorf("%s affects %s, not %s", tc.files, kinds.Filter(), tc.want)
 		}
+	}
+	if kinds, err := (Change{tree: func() (*tree, error) { return read, nil }}).Kinds(); err != nil || !kinds.All {
+		t.Errorf("without a base that passed it affects %v, %v; want all kinds", kinds.Names, err)
 	}
 }
 
