@@ -89,7 +89,7 @@ func TestOperator(t *testing.T) {
 	})
 	t.Run("it can be waited for until it has looked", func(t *testing.T) {
 		gomega.RegisterTestingT(t)
-		gomega.SetDefaultEventuallyTimeout(time.Minute)
+		gomega.SetDefaultEventuallyTimeout(2 * time.Minute)
 		suite.Admin = admin
 		n := acmeNamespace("looked-at")
 		create(t, admin, n)

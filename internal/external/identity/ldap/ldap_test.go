@@ -213,7 +213,9 @@ func forward(t *testing.T, to string) (port string) {
 
 func TestCouldNotAsk(t *testing.T) {
 	s := ldaptest.Start(t)
-	port := forward(t, strings.TrimPrefix(s.LDAPS, "ldaps://"))
+	ports := map[string]string{
+		s.LDAPS: forward(t, strings.TrimPrefix(s.LDAPS, "ldaps://")), s.URL: forward(t, strings.TrimPrefix(s.URL, "ldap://")),
+	}
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	s.AddUser("sam")
 	other, _, err := cert.GenerateSelfSignedCertKey(loopback.Host(), nil, nil)
@@ -241,7 +243,10 @@ func TestCouldNotAsk(t *testing.T) {
 		{"unknown authority", func(o *ldap.Options) { o.RootCAs = other }, "unknown authority"},
 		{"unknown to the system", func(o *ldap.Options) { o.RootCAs = nil }, "unknown authority"},
 		{"wrong host name", func(o *ldap.Options) { o.ServerName = "ldap.acme.com" }, "ldap.acme.com"},
-		{"wrong host name in the URL", func(o *ldap.Options) { o.URL = "ldaps://localhost:" + port }, "wanted to match localhost"},
+		{"wrong host name in the URL", func(o *ldap.Options) {
+			scheme, _, _ := strings.Cut(o.URL, ":")
+			o.URL = scheme + "://localhost:" + ports[o.URL]
+		}, "wanted to match localhost"},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {
 			ldaps := options(s)
