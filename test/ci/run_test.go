@@ -205,7 +205,7 @@ type machine struct {
 }
 
 // result is what came of a script: its exit code and output, the targets that make was asked for, in which folder, and the cache
-// that it was told.
+// that the tests use.
 type result struct {
 	code                 int
 	output, folder, kept string

@@ -81,7 +81,7 @@ func describeLarge() {
 			a := Create(&v1alpha1.WebApp{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: fmt.Sprint("app-", i)}, Spec: v1alpha1.WebAppSpec{
 				WebAppImage: neverServes, WebAppHostname: fmt.Sprintf("app-%d.%s.acme.com", i, ns), DeploymentTier: common.TierDev,
 			}})
-			Eventually(Condition(a, "Deployed"), "1m").Should(HavePrefix("False"))
+			Eventually(Condition(a, "Deployed")).Should(HavePrefix("False"))
 		}
 		var list v1alpha1.WebAppList
 		Expect(Admin.List(ctx, &list, client.InNamespace(ns))).To(Succeed())
@@ -89,7 +89,7 @@ func describeLarge() {
 			Poke(&list.Items[i])
 		}
 		for i := range list.Items {
-			Eventually(Condition(&list.Items[i], "Deployed"), "1m").Should(HavePrefix("False"))
+			Eventually(Condition(&list.Items[i], "Deployed")).Should(HavePrefix("False"))
 		}
 		now, peak := p.resident()
 		AddReportEntry("large pods", fmt.Sprintf("%d of 1.2 MiB, %d WebApps: %.0f MiB, peak %.0f MiB", pods, apps, now, peak))

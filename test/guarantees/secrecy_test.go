@@ -54,7 +54,7 @@ func describeSecrecy(k *kind) {
 			Change(o, func(o engine.Object) { k.fixture.Change(o, o.GetName()) })
 			Eventually(succeeded).WithArguments(op, o, k.fixture.Action(o.GetName())).Should(BeNumerically(">", 0))
 			Eventually(k.settled(o)).Should(Succeed())
-			used := s.Used == nil || s.Used() // a connection lasts as long as the object, and the ledger is told of its end
+			used := s.Used == nil || s.Used() // a connection lasts as long as the object, and the ledger gets a report of its end
 			if e := k.fixture.External(); e != nil {
 				e.Answer(http.StatusInternalServerError)
 				Remove(o)

@@ -262,7 +262,7 @@ var _ = Describe("A CronTab that is busy", Ordered, ContinueOnFailure, func() {
 		// By the doubling alone, ten tries take 51 seconds, and fifteen half an hour.
 		Eventually(func() int {
 			return len(quick.Wire.Writes(func(w testenv.Write) bool { return w.Method == http.MethodPost && w.For(c.Namespace) }))
-		}, "1m").Should(BeNumerically(">=", 15))
+		}).Should(BeNumerically(">=", 15))
 	})
 })
 
@@ -276,9 +276,9 @@ var _ = Describe("A CronTab with deletionPolicy Await that is deleted in the for
 		pod := held(c, first.Name)
 		now.SetTime(time.Now())
 		Remove(c, client.PropagationPolicy(metav1.DeletePropagationForeground))
-		Eventually(func() *metav1.Time { Expect(Reload(pod)).To(Succeed()); return pod.DeletionTimestamp }, "1m").ShouldNot(BeNil())
+		Eventually(func() *metav1.Time { Expect(Reload(pod)).To(Succeed()); return pod.DeletionTimestamp }).ShouldNot(BeNil())
 		letGo(pod)
-		Eventually(Gone(c), "1m").Should(Succeed())
+		Eventually(Gone(c)).Should(Succeed())
 		Expect(Gone(first)()).To(Succeed())
 	})
 })

@@ -227,11 +227,12 @@ var _ = Describe("A host name that is given up", Ordered, func() {
 		composed(second)
 	})
 
-	// soon is composed by an event: without one, the next look is a minute later. Only a clock can tell.
+	// soon is composed by an event: without one, the next look is a minute later. Only a clock can tell the two apart.
+	const eventTime = 30 * time.Second
 	soon := func(a *v1alpha1.WebApp) {
 		GinkgoHelper()
 		if limit.Selected(limit.Timed) {
-			Eventually(Condition(a, "Composed")).WithTimeout(30 * time.Second).Should(Equal("True Done"))
+			Eventually(Condition(a, "Composed")).WithTimeout(eventTime).Should(Equal("True Done"))
 		}
 		composed(a)
 	}
