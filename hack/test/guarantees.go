@@ -63,8 +63,10 @@ func (t *tests) ginkgo(ctx context.Context, procs int, filter string, more ...st
 	if err := errors.Join(os.MkdirAll("dist", 0o755), remove(report)); err != nil {
 		return err
 	}
-	args := append([]string{"tool", "ginkgo", "--vet=off", "--ldflags=-s -w", "--timeout=45m", "--no-color", "--output-dir=dist",
-		"--json-report=guarantees.json", fmt.Sprintf("--procs=%d", procs)}, more...)
+	args := append([]string{
+		"tool", "ginkgo", "--vet=off", "--ldflags=-s -w", "--timeout=45m", "--no-color", "--output-dir=dist",
+		"--json-report=guarantees.json", fmt.Sprintf("--procs=%d", procs),
+	}, more...)
 	command := exec.CommandContext(ctx, "go", append(args, guarantees)...)
 	command.Env = append(os.Environ(), "LABELS="+filter)
 	command.Stdout, command.Stderr = t.out, t.out

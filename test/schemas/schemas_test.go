@@ -20,7 +20,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(schematest.Main(m)) //nolint:forbidigo // That is how a TestMain ends.
+	os.Exit(schematest.Main(m))
 }
 
 // sample is one of config/samples, in the namespace default.

@@ -83,6 +83,18 @@ func (c Change) Kinds() (Kinds, error) {
 	if err != nil {
 		return Kinds{}, err
 	}
+	because := c.because(t, all)
+	affected := Kinds{All: len(because) == len(all), Because: because}
+	for _, k := range all {
+		if because[k.name] != "" {
+			affected.Names = append(affected.Names, k.name)
+		}
+	}
+	return affected, nil
+}
+
+// because returns a file that affects the guarantees of a kind, by the names of the kinds that are affected.
+func (c Change) because(t *tree, all []kind) map[string]string {
 	because := map[string]string{}
 	for _, k := range all {
 		if !c.Proved {
@@ -99,13 +111,7 @@ func (c Change) Kinds() (Kinds, error) {
 			}
 		}
 	}
-	affected := Kinds{All: len(because) == len(all), Because: because}
-	for _, k := range all {
-		if because[k.name] != "" {
-			affected.Names = append(affected.Names, k.name)
-		}
-	}
-	return affected, nil
+	return because
 }
 
 // changesRecipe reports whether the Makefile runs the guarantees in another way.
