@@ -22,26 +22,23 @@ const taken = 23000
 
 var (
 	next atomic.Int32
-	own  = sync.OnceValue(func() place {
+	host = sync.OnceValue(func() string {
 		// From 127.64.0.0 on, where nobody listens by habit. Linux has 4,194,304 processes at most.
 		for process := os.Getpid(); ; process++ {
 			address := fmt.Sprintf("127.%d.%d.%d", 64+process>>16&63, process>>8&255, process&255)
 			l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", net.JoinHostPort(address, strconv.Itoa(taken)))
 			if err == nil {
-				return place{address, l}
+				keep = l
+				return address
 			}
 		}
 	})
+	// keep holds the address.
+	keep net.Listener //nolint:unused // what it holds is listened on
 )
 
-// place is an address, with the listener that holds it.
-type place struct {
-	address string
-	held    net.Listener
-}
-
 // Host is the address of this process: an IPv4 address of loopback that no other process has.
-func Host() string { return own().address }
+func Host() string { return host() }
 
 // Port gives a port of Host that nothing listens on, and that is not given again. It panics when there are no more.
 func Port() int {
