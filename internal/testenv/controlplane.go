@@ -63,12 +63,19 @@ type Options struct {
 	WithControllers bool
 	// MoreControllers are names of further controllers, which run if WithControllers is set.
 	MoreControllers []string
+	// WithAggregation has kube-apiserver proxy requests to aggregated API servers, as clusters do: it gets a certificate by which it
+	// proves to be the front proxy.
+	WithAggregation bool
 }
 
 // ControlPlane is a running control plane. Its programs listen on loopback only.
 type ControlPlane struct {
 	// Config is the access of a cluster administrator, without client-side rate limits.
 	Config *rest.Config
+	// FrontProxy issues certificates of front proxies, and FrontProxyFile is where kube-apiserver reads its certificate. Only with
+	// aggregation.
+	FrontProxy     *Authority
+	FrontProxyFile string
 
 	env         envtest.Environment
 	folder      string
@@ -107,6 +114,11 @@ func Start(o Options) (*ControlPlane, error) {
 	server.ListenAddr.Address, server.ListenAddr.Port = loopback.Host(), strconv.Itoa(loopback.Port())
 	server.Configure().Set("service-cluster-ip-range", serviceRange)
 	c.stop = sync.OnceValue(c.stopAll)
+	if o.WithAggregation {
+		if err := c.aggregate(); err != nil {
+			return nil, errors.Join(err, c.Stop())
+		}
+	}
 	start := func() error { return c.start(o, bin) }
 	if err := inTurn(func() error { return inEnvironment(thrift, start) }); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting the control plane: %w", err), c.Stop())
@@ -192,13 +204,23 @@ func ignoreKilled(err error) error {
 	return err
 }
 
+// scratch is a folder for files, which is deleted at the end.
+func (c *ControlPlane) scratch() (string, error) {
+	if c.folder != "" {
+		return c.folder, nil
+	}
+	var err error
+	c.folder, err = os.MkdirTemp("", "controlplane-")
+	return c.folder, err
+}
+
 // startControllers starts kube-controller-manager and waits until it does its work.
 func (c *ControlPlane) startControllers(program string, more []string) error {
-	var err error
-	if c.folder, err = os.MkdirTemp("", "controlplane-"); err != nil {
+	folder, err := c.scratch()
+	if err != nil {
 		return err
 	}
-	kubeconfig := filepath.Join(c.folder, "kubeconfig")
+	kubeconfig := filepath.Join(folder, "kubeconfig")
 	if err := os.WriteFile(kubeconfig, c.env.KubeConfig, 0o600); err != nil {
 		return err
 	}
