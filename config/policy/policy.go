@@ -18,7 +18,7 @@ var GuardRails []byte
 
 // All are the admission policies with their bindings, in YAML, one a file, under the same names.
 //
-//go:embed database_bounds.yaml database_rights.yaml guard_rails.yaml leader_marks.yaml leader_rights.yaml restart_rights.yaml
+//go:embed apiservice_bounds.yaml database_bounds.yaml database_rights.yaml guard_rails.yaml leader_marks.yaml leader_rights.yaml restart_rights.yaml
 var All embed.FS
 
 // DatabaseBounds is the policy that bounds what the operator itself writes for Databases, with its binding, likewise.

@@ -67,7 +67,7 @@ func InstallOperator(cp *ControlPlane) error {
 	if err != nil {
 		return err
 	}
-	for _, folder := range []string{"namespace", "rbac", "policy"} {
+	for _, folder := range []string{"namespace", "rbac", "policy", "views/rbac"} {
 		objects, err := readFolder(RepoFile("config", folder))
 		if err != nil {
 			return err
@@ -172,8 +172,9 @@ func install(u *unstructured.Unstructured) {
 	}
 	subjects, _, _ := unstructured.NestedSlice(u.Object, "subjects")
 	for _, s := range subjects {
-		subject := s.(map[string]any)
-		subject["name"], subject["namespace"] = namePrefix+subject["name"].(string), OperatorNamespace
+		if subject := s.(map[string]any); subject["kind"] == rbacv1.ServiceAccountKind {
+			subject["name"], subject["namespace"] = namePrefix+subject["name"].(string), OperatorNamespace
+		}
 	}
 	if len(subjects) > 0 {
 		_ = unstructured.SetNestedSlice(u.Object, subjects, "subjects")
