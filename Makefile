@@ -60,18 +60,33 @@ help: ## Show this help
 
 ##@ Develop
 
+# What the types of the views refer to, and what discovery and errors are made of.
+OPENAPI_LIBRARY := $(addprefix k8s.io/apimachinery/pkg/,api/resource apis/meta/v1 runtime version)
+
 .PHONY: generate
-generate: bin/controller-gen ## Generate deep copies of the API types
+generate: bin/controller-gen bin/openapi-gen ## Generate deep copies of the API types, and what OpenAPI says of the views
 	bin/controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
+	bin/openapi-gen --go-header-file=hack/boilerplate.go.txt --report-filename=/dev/null \
+		--output-dir=internal/views/openapi --output-pkg=github.com/acme/platform-operator/internal/views/openapi \
+		--output-file=zz_generated.openapi.go --output-model-name-file=zz_generated.model_name.go \
+		$(addprefix --readonly-pkg=,$(OPENAPI_LIBRARY)) ./api/views/v1alpha1 $(OPENAPI_LIBRARY)
+
+# The views have no CRDs: a program serves them.
+STORED_TYPES := $(patsubst %/,./%/...,$(filter-out api/views/,$(wildcard api/*/)))
+
+# The markers of the views are those of another account than the operator's. They are read with the tag none, and not with the default one,
+# by which a package of generated files would be empty.
+OPERATOR := $(patsubst %,paths=./%/...,$(filter-out internal/views,$(wildcard internal/*)))
 
 # CRDs go by way of dist/, so that the CRD of a kind that is gone disappears and bases/ is never half full.
 .PHONY: manifests
 manifests: bin/controller-gen ## Generate CRDs, roles, webhook configurations and the lists of them
 	rm -rf dist/crd
-	bin/controller-gen crd paths=./api/... output:crd:artifacts:config=dist/crd
+	bin/controller-gen crd $(addprefix paths=,$(STORED_TYPES)) output:crd:artifacts:config=dist/crd
 	go run ./hack/crds --folder=dist/crd --config=config
-	bin/controller-gen rbac:roleName=manager-role webhook paths=./internal/... \
+	bin/controller-gen rbac:roleName=manager-role webhook $(OPERATOR) \
 		output:rbac:artifacts:config=config/rbac output:webhook:artifacts:config=config/webhook
+	bin/controller-gen --load-build-tags=none rbac:roleName=views-role paths=./internal/views/server/... output:rbac:artifacts:config=config/views/rbac
 	rm -rf config/crd/bases && mv dist/crd config/crd/bases
 
 # The comments of the types are wrapped; the cells of a table need not be.
@@ -80,6 +95,7 @@ docs: bin/crd-ref-docs ## Generate docs/reference and docs/schemas
 	bin/crd-ref-docs --log-level=WARN --renderer=markdown --source-path=api \
 		--config=docs/reference/config.yaml --output-path=docs/reference/api.md
 	sed -i -E 's#([^ >])<br />([^-< ])#\1 \2#g' docs/reference/api.md
+	sed -i -E 's|_\[map\[string\](\w+)\]\(#map\[string\]\w+\)_|_object (keys:string, values:[\1](#\L\1))_|' docs/reference/api.md
 	go run ./hack/plugin --reference=docs/reference/kubectl-acme.md
 	go run ./hack/schemas --crds=config/crd/bases --to=docs/schemas
 
@@ -310,11 +326,15 @@ undeploy: $(KUBECTL) $(KUSTOMIZE) ## Remove what deploy created; fails while obj
 build: ## Build the operator into bin/manager, statically linked
 	$(BUILD) -ldflags '$(LDFLAGS)' -o bin/manager ./cmd
 
-AGENT := $(BUILD) -ldflags '-s -w' -o
+COMPANION := $(BUILD) -ldflags '-s -w' -o
 
 .PHONY: build-agent
 build-agent: ## Build the database agent into bin/database-agent, statically linked
-	$(AGENT) bin/database-agent ./cmd/database-agent
+	$(COMPANION) bin/database-agent ./cmd/database-agent
+
+.PHONY: build-views
+build-views: ## Build the server of the views into bin/views, statically linked
+	$(COMPANION) bin/views ./cmd/views
 
 .PHONY: build-plugin
 build-plugin: ## Build the kubectl plugin for this machine into bin/kubectl-acme
@@ -336,7 +356,8 @@ plugin: ## Build the kubectl plugin for all platforms: archives and a manifest f
 image: ## Build the image for all ARCHS into dist/image (OCI layout), for ARCH into dist/image.tar, with SPDX lists beside them
 	@for arch in $(ARCHS); do echo "building for linux/$$arch"; \
 		GOOS=linux GOARCH=$$arch $(BUILD) -ldflags '$(LDFLAGS)' -o dist/linux-$$arch/manager ./cmd && \
-		GOOS=linux GOARCH=$$arch $(AGENT) dist/linux-$$arch/database-agent ./cmd/database-agent || exit; done
+		GOOS=linux GOARCH=$$arch $(COMPANION) dist/linux-$$arch/database-agent ./cmd/database-agent && \
+		GOOS=linux GOARCH=$$arch $(COMPANION) dist/linux-$$arch/views ./cmd/views || exit; done
 	cd hack/image && go run . $(foreach arch,$(ARCHS),--binary $(CURDIR)/dist/linux-$(arch)/manager) --tag $(IMG) \
 		--version v$(VERSION) --layout $(CURDIR)/dist/image --archive $(CURDIR)/dist/image.tar --sbom $(CURDIR)/dist/image
 
@@ -416,11 +437,11 @@ release: ## Make the release VERSION: changelog, bundle, catalog, images; see do
 
 .PHONY: clean
 clean: ## Remove everything that was built, except the tools in bin/
-	rm -rf dist bin/manager bin/database-agent bin/kubectl-acme
+	rm -rf dist bin/manager bin/database-agent bin/views bin/kubectl-acme
 
 # Tools. A tool is built again when the module that pins it changes.
 
-CODEGEN := bin/controller-gen bin/kustomize bin/crd-ref-docs
+CODEGEN := bin/controller-gen bin/kustomize bin/crd-ref-docs bin/openapi-gen
 
 .PHONY: tools
 tools: $(CODEGEN) bin/golangci-lint $(BUNDLE_TOOLS) ## Build the generators, the linter, operator-sdk and opm into bin/
@@ -428,6 +449,7 @@ tools: $(CODEGEN) bin/golangci-lint $(BUNDLE_TOOLS) ## Build the generators, the
 bin/controller-gen: PACKAGE := sigs.k8s.io/controller-tools/cmd/controller-gen
 bin/kustomize: PACKAGE := sigs.k8s.io/kustomize/kustomize/v5
 bin/crd-ref-docs: PACKAGE := github.com/elastic/crd-ref-docs
+bin/openapi-gen: PACKAGE := k8s.io/kube-openapi/cmd/openapi-gen
 $(CODEGEN): tools/codegen/go.mod tools/codegen/go.sum
 
 bin/golangci-lint: PACKAGE := github.com/golangci/golangci-lint/v2/cmd/golangci-lint

@@ -1,0 +1,82 @@
+// Copyright 2026 The Acme Platform Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/cache"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/utils/clock"
+)
+
+const (
+	// denialCache is how long a denial holds. An API server that starts denies what it allows as soon as it has read RBAC: a denial that is
+	// kept for longer outlasts that.
+	denialCache = time.Second
+	// deniedOfOne is how many reviews of one user may end in a denial within denialCache. Users who come by way of kube-apiserver may do
+	// what they ask; a token that may do nothing could have each of many paths reviewed.
+	deniedOfOne = 20
+	// maxDenials is how many requests, and how many users, are remembered.
+	maxDenials = 4096
+)
+
+// denials asks another authorizer, and remembers for a short time what it did not allow. What it allowed is for the other to remember.
+type denials struct {
+	authorizer.Authorizer
+
+	requests *cache.LRUExpireCache // the answer's reason, by request
+	users    *cache.LRUExpireCache // a count of denials, by the user's name
+}
+
+func newDenials(next authorizer.Authorizer, c clock.PassiveClock) *denials {
+	return &denials{
+		Authorizer: next, requests: cache.NewLRUExpireCacheWithClock(maxDenials, c), users: cache.NewLRUExpireCacheWithClock(maxDenials, c),
+	}
+}
+
+// Authorize denies again what was denied a short time ago, and all requests of a user who had too many denied.
+func (d *denials) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	request, name := requestOf(a), a.GetUser().GetName()
+	if reason, ok := d.requests.Get(request); ok {
+		return authorizer.DecisionNoOpinion, reason.(string), nil
+	}
+	if d.count(name).Load() >= deniedOfOne {
+		return authorizer.DecisionNoOpinion, "many of your requests were denied within a second; send only those that you may, and try again", nil
+	}
+	decision, reason, err := d.Authorizer.Authorize(ctx, a)
+	if err == nil && decision != authorizer.DecisionAllow {
+		d.count(name).Add(1)
+		d.requests.Add(request, reason, denialCache)
+	}
+	return decision, reason, err
+}
+
+// ConditionsAwareAuthorize is the same: there are no conditions.
+func (d *denials) ConditionsAwareAuthorize(ctx context.Context, a authorizer.Attributes) authorizer.ConditionsAwareDecision {
+	return authorizer.ConditionsAwareDecisionFromParts(d.Authorize(ctx, a))
+}
+
+// count is how many requests of a user were denied since the first one within denialCache.
+func (d *denials) count(name string) *atomic.Int64 {
+	if n, ok := d.users.Get(name); ok {
+		return n.(*atomic.Int64)
+	}
+	n := &atomic.Int64{}
+	d.users.Add(name, n, denialCache)
+	return n
+}
+
+// requestOf is a key for who asks for what. Selectors are left out: they only narrow a right.
+func requestOf(a authorizer.Attributes) [sha256.Size]byte {
+	u := a.GetUser()
+	return sha256.Sum256(fmt.Appendf(nil, "%q", []any{
+		u.GetName(), u.GetUID(), u.GetGroups(), u.GetExtra(), a.GetVerb(), a.GetAPIGroup(), a.GetAPIVersion(), a.GetResource(), a.GetSubresource(),
+		a.GetNamespace(), a.GetName(), a.GetPath(),
+	}))
+}

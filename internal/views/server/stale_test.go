@@ -1,0 +1,60 @@
+// Copyright 2026 The Acme Platform Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+
+	. "github.com/acme/platform-operator/internal/testenv/suite"
+)
+
+// ahead is a clock that can be set forward. Its timers are real.
+type ahead struct {
+	clock.RealClock
+	by atomic.Int64
+}
+
+func (a *ahead) Now() time.Time                  { return a.RealClock.Now().Add(time.Duration(a.by.Load())) }
+func (a *ahead) Since(t time.Time) time.Duration { return a.Now().Sub(t) }
+
+var _ = Describe("A replica that hears nothing", func() {
+	It("is not ready after 150 s, and ready again once it hears all sources (V14)", func() {
+		link := balance()
+		DeferCleanup(link.close)
+		host, port, err := net.SplitHostPort(strings.Trim(strings.TrimPrefix(Plane.Config.Host, "https://"), "/"))
+		Expect(err).NotTo(HaveOccurred())
+		api := portNumber(port)
+		link.host = host
+		link.switchToPorts(api)
+		now := &ahead{}
+		cut := rest.CopyConfig(Plane.Config)
+		cut.Host = "https://" + link.listener.Addr().String()
+		cut.TLSClientConfig.ServerName = host
+		r := startReplica(func(o *Options) { o.Config, o.Clock = cut, now })
+		DeferCleanup(r.stop)
+		ready := func() error { return r.source.Check() }
+		Expect(ready()).To(Succeed())
+		link.switchToPorts()
+		now.by.Add(int64(120 * time.Second)) // real time passes, too
+		Expect(ready()).To(Succeed())
+		now.by.Add(int64(31 * time.Second))
+		Expect(ready()).To(MatchError(ContainSubstring("the API server has sent nothing about")))
+		Expect(r.ready()).To(Equal(http.StatusInternalServerError), "the probe fails")
+		link.switchToPorts(api)
+		Eventually(ready).Should(Succeed())
+		name, sam := newUser()
+		mine := Namespace()
+		grant(mine, "view", user(name))
+		Eventually(namesOf(sam)).Should(Equal([]string{mine}))
+	})
+})
