@@ -60,4 +60,5 @@ func bindFlags(fs *flag.FlagSet, o *operator.Options) {
 	fs.StringVar(&o.WebhookHost, "webhook-bind-address", "", "Host or IP address that the webhooks listen on; empty means all.")
 	fs.IntVar(&o.WebhookPort, "webhook-port", 9443, "Port of the webhooks; a negative one turns them off.")
 	fs.StringVar(&o.WebhookCertDir, "webhook-cert-path", "/tmp/k8s-webhook-server/serving-certs", "Folder with the webhooks' tls.crt and tls.key.")
+	fs.StringVar(&o.ViewsService, "views-service", "platform-operator-views", "Service of the views in the operator's namespace; the names of what belongs to them begin with it. Empty leaves the views alone.")
 }

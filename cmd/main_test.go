@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 )
@@ -32,5 +33,22 @@ func TestBareImage(t *testing.T) {
 	}
 	if _, err := time.LoadLocation("Europe/Berlin"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestTheManagerServesNoViews keeps the manager small, and apart from the program that answers every user (cmd/views).
+func TestTheManagerServesNoViews(t *testing.T) {
+	output, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages := strings.Fields(string(output))
+	if len(packages) < 100 {
+		t.Fatalf("only %d packages are listed", len(packages))
+	}
+	for _, name := range packages {
+		if strings.HasPrefix(name, "k8s.io/apiserver/") || strings.HasPrefix(name, "github.com/acme/platform-operator/internal/views") {
+			t.Errorf("the manager imports %s", name)
+		}
 	}
 }

@@ -5,6 +5,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -67,10 +68,7 @@ func NewManager(restConfig *rest.Config, c *configv1alpha1.PlatformOperatorConfi
 			return nil, err
 		}
 	}
-	if err := observeCertificate(o); err != nil {
-		return nil, err
-	}
-	if err := addUpgradeable(mgr, restConfig, o); err != nil {
+	if err := errors.Join(observeCertificate(o), addUpgradeable(mgr, restConfig, o), addViews(mgr, c.Views, o)); err != nil {
 		return nil, err
 	}
 	return mgr, addChecks(mgr, o, held.cache)

@@ -49,6 +49,8 @@ type Options struct {
 	WebhookPort int
 	// WebhookCertDir holds tls.crt and tls.key. They are read again when they change.
 	WebhookCertDir string
+	// ViewsService is the Service in front of the program that serves the views; empty leaves them alone.
+	ViewsService string
 	// LeaderElect makes only one of several replicas reconcile.
 	LeaderElect bool
 

@@ -96,7 +96,7 @@ func TestRun(t *testing.T) {
 	w := newWorld(t)
 	o := operator.Options{
 		Namespace: testenv.OperatorNamespace, MetricsAddress: loopback.Address(), MetricsSecure: true,
-		ProbeAddress: loopback.Address(), WebhookPort: -1, LeaderElect: true, LeaderDelay: time.Millisecond, // nobody else answers webhooks
+		ProbeAddress: loopback.Address(), WebhookPort: -1, LeaderElect: true, LeaderDelay: time.Millisecond, ViewsService: viewsService, // nobody else answers webhooks
 	}
 
 	t.Run("it does not start with an invalid file, and says which field is wrong", func(t *testing.T) {
@@ -134,6 +134,7 @@ func TestRun(t *testing.T) {
 	t.Run("a valid configuration restarts it, its absence too", func(t *testing.T) { restarts(t, w.in(t)) })
 	t.Run("runs are traced when it names a collector", func(t *testing.T) { traces(t, w.in(t)) })
 	t.Run("a collector that does not work holds nothing up", func(t *testing.T) { losesSpans(t, w.in(t)) })
+	t.Run("the views are registered when it enables them", func(t *testing.T) { registersViews(t, w.in(t)) })
 	t.Run("an invalid one does not", func(t *testing.T) { rejects(t, w.in(t)) })
 	t.Run("metrics are for those who may read them", func(t *testing.T) { metrics(t, w.in(t), "https://"+o.MetricsAddress+"/metrics") })
 
@@ -206,7 +207,7 @@ func metrics(t *testing.T, w *world, url string) {
 		`platform_operator_objects{kind="acmenamespace",ready="True"}`, `platform_operator_api_writes_total{kind="acmenamespace",verb="apply"}`,
 		`platform_operator_condition_transitions_total{condition="Ready",kind="acmenamespace",status="True"}`,
 		`platform_operator_time_to_ready_seconds_count{kind="acmenamespace"}`, `controller_runtime_reconcile_total{controller="acmenamespace",result="success"}`,
-		`platform_operator_config_reloads_total{result="applied"} 6`,
+		`platform_operator_config_reloads_total{result="applied"} 8`,
 	} {
 		if !strings.Contains(text, m) {
 			t.Errorf("there is no metric %s", m)

@@ -73,6 +73,10 @@ type PlatformOperatorConfig struct {
 	// Database configures the kind Database.
 	// +optional
 	Database DatabaseConfig `json:"database,omitzero"`
+
+	// Views configures the registration of the aggregated API of views.
+	// +optional
+	Views ViewsConfig `json:"views,omitzero"`
 }
 
 // section is one part of the configuration file.

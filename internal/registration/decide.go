@@ -1,0 +1,220 @@
+// Copyright 2026 The Acme Platform Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package registration
+
+import (
+	"fmt"
+	"time"
+)
+
+const (
+	// servedGrace is how long the Service may be without a ready endpoint until the API is unregistered: longer than a rollout needs.
+	servedGrace = 15 * time.Second
+	// firstRetry is when an API that could not be reached is registered again. The time doubles with each failure, up to lastRetry.
+	firstRetry = time.Minute
+	lastRetry  = 32 * time.Minute
+	// noticedWithin is how late API servers notice that they do not reach an API: they look every 30 s, and wait 6 s for an answer.
+	// Connections that they have are used until then, so what the condition says begins later than the fault.
+	noticedWithin = 36 * time.Second
+	// provenAfter is how long the API has to be available until earlier failures no longer count.
+	provenAfter = 10 * time.Minute
+)
+
+// cause is why the API is not registered.
+type cause string
+
+const (
+	causeNone          cause = ""
+	causeDisabled      cause = "Disabled"
+	causeNameTaken     cause = "NameTaken"
+	causeNoRole        cause = "NoRole"
+	causeNoCertificate cause = "NoCertificate"
+	causeNotServed     cause = "NotServed"
+	causeUnreachable   cause = "Unreachable"
+)
+
+// observation is what is seen of the cluster at one moment.
+type observation struct {
+	// enabled is what the configuration says, and patience how long the API may be unavailable.
+	enabled  bool
+	patience time.Duration
+	// owned is true while there is a ClusterRole that owns the registration: without one, it would outlive the installation.
+	owned bool
+	// bundle are the certificates by which the API server verifies the reader; empty while there are none.
+	bundle []byte
+	// served is true while the Service has its port and a ready endpoint.
+	served bool
+	// present is true while there is an APIService of the name, and available if the API server reaches what is behind it.
+	present, available bool
+	// holder is where the APIService leads that somebody else made; empty if it is the operator's.
+	holder string
+	// unavailableSince is when the API server found that it does not reach what is behind it; zero if that is unknown.
+	unavailableSince time.Time
+	// answered is when the leader last got an answer from the reader, by way of an API server; zero if it got none.
+	answered time.Time
+}
+
+// memory is what the leader remembers from one decision to the next. A new leader begins with none, but for how long the API has been
+// failing: it tries at once what failed before, which costs the cluster one more time of patience at most.
+type memory struct {
+	// looked is true once the leader has looked.
+	looked bool
+	// Since when the API has been so; zero while it is not.
+	unserved, failing, available time.Time
+	// failures counts how often it was unreachable, and retryAt is when it is registered again.
+	failures int
+	retryAt  time.Time
+}
+
+// decision is what to do.
+type decision struct {
+	// register is true if the API is to be registered; else it is not to be, because of cause.
+	register bool
+	cause    cause
+	// holder is who has the name, if the cause is that it is taken.
+	holder string
+	// recheck is when the decision may become another one without an event; zero means never.
+	recheck time.Duration
+}
+
+// decide decides whether the API is registered. It returns what to remember, too.
+//
+// An APIService that nobody answers harms the whole cluster: no Namespace can be deleted, because the API server cannot say what is in
+// it. So the API is registered only while it is served, and an unreachable one costs the cluster the time of patience once, and then
+// once in half an hour.
+func decide(o observation, m memory, now time.Time) (decision, memory) {
+	m = m.after(o, now)
+	if c := o.obstacle(now.Sub(m.unserved)); c != causeNone {
+		return decision{cause: c, holder: o.holder}, m
+	}
+	switch {
+	case now.Before(m.retryAt):
+		return decision{cause: causeUnreachable, recheck: m.retryAt.Sub(now)}, m
+	case !m.failing.IsZero() && now.Sub(m.failing) >= o.patience:
+		m.failures++
+		m.retryAt = now.Add(retryAfter(m.failures))
+		return decision{cause: causeUnreachable, recheck: m.retryAt.Sub(now)}, m
+	}
+	return decision{register: true, recheck: sooner(until(m.unserved, servedGrace, now), until(m.failing, o.patience, now))}, m
+}
+
+// obstacle returns what keeps the API from being registered now, whatever was before. It has been unserved for some time.
+func (o observation) obstacle(unserved time.Duration) cause {
+	switch {
+	case o.holder != "":
+		return causeNameTaken
+	case !o.enabled:
+		return causeDisabled
+	case !o.owned:
+		return causeNoRole
+	case len(o.bundle) == 0:
+		return causeNoCertificate
+	case !o.served && (!o.present || unserved >= servedGrace):
+		return causeNotServed
+	}
+	return causeNone
+}
+
+// after returns the memory that follows from what is seen.
+func (m memory) after(o observation, now time.Time) memory {
+	if !m.available.IsZero() && now.Sub(m.available) >= provenAfter {
+		m.failures = 0
+	}
+	m.unserved = since(!o.served, m.unserved, now)
+	// An API that is not available counts as failing whether it is served or not: endpoints that come and go must not hide that.
+	if !m.looked { // with the time of the API server: that of a leader could be shorter than patience, one after the other
+		m.failing = o.unavailableSince
+	}
+	m.looked = true
+	worked := m.failing.IsZero()
+	m.failing = since(o.present && !o.available, m.failing, now)
+	if worked && !m.failing.IsZero() {
+		m.failing = o.faultySince(now)
+	}
+	m.available = since(o.present && o.available, m.available, now)
+	if latest := now.Add(lastRetry); m.retryAt.After(latest) { // the clock was set back
+		m.retryAt = latest
+	}
+	return m
+}
+
+// faultySince returns since when an API does not answer that was found to be unavailable now: since the last answer that the leader got,
+// as far as that can be. Without that, namespaces could not be deleted for patience, and as long as API servers need to notice.
+func (o observation) faultySince(now time.Time) time.Time {
+	earliest := now.Add(-noticedWithin)
+	switch {
+	case o.answered.IsZero() || o.answered.After(now): // or the clock was set back
+		return now
+	case o.answered.Before(earliest):
+		return earliest
+	}
+	return o.answered
+}
+
+// since returns since when something holds: from before, or now; zero if it does not hold.
+func since(holds bool, before, now time.Time) time.Time {
+	switch {
+	case !holds:
+		return time.Time{}
+	case before.IsZero() || before.After(now): // or the clock was set back
+		return now
+	}
+	return before
+}
+
+// until returns what is left of a time that began at since; zero if none has begun.
+func until(since time.Time, length time.Duration, now time.Time) time.Duration {
+	if since.IsZero() {
+		return 0
+	}
+	return max(since.Add(length).Sub(now), time.Millisecond)
+}
+
+// sooner returns the shorter of two times of which zero means never.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// retryAfter returns how long an API stays unregistered after so many failures in a row.
+func retryAfter(failures int) time.Duration {
+	wait := firstRetry
+	for range failures - 1 {
+		if wait *= 2; wait >= lastRetry {
+			return lastRetry
+		}
+	}
+	return wait
+}
+
+// sentence explains a decision in the events of the Deployment.
+func (d decision) sentence(n Names) string {
+	if d.register {
+		return fmt.Sprintf("The API %s is registered: kubectl get mynamespaces answers.", apiGroup)
+	}
+	switch d.cause {
+	case causeDisabled:
+		return "The views are not registered, because views.state of the operator's configuration is Disabled."
+	case causeNameTaken:
+		return fmt.Sprintf("The views are not registered: the APIService %s belongs to somebody else, and leads to %s. Delete it, or what makes it, "+
+			"such as a CustomResourceDefinition of the group %s, or another installation of the operator; one serves the whole cluster.",
+			apiServiceName, d.holder, apiGroup)
+	case causeNoRole:
+		return fmt.Sprintf("The views are not registered, because the ClusterRole does not exist with which the registration goes: %s, or where "+
+			"OLM installed the operator, the one with OLM's labels %s and %s and the right to patch this APIService. Install the operator again.",
+			n.Role(), labelOwnerKind, labelOwnerNamespace)
+	case causeNoCertificate:
+		return fmt.Sprintf("The views are not registered, because the Secret %s has no certificate authority in ca.crt. With "+
+			"views.certificate Provided, let cert-manager or an administrator write it.", n.Secret())
+	case causeNotServed:
+		return fmt.Sprintf("The views are not registered, because the Service %s has no ready endpoint or no port https. "+
+			"They are registered again as soon as a pod of the Deployment %s is ready.", n.Service, n.Deployment())
+	default:
+		return fmt.Sprintf("The views were unregistered, because the API server cannot reach the Service %s: while it cannot, no namespace "+
+			"could be deleted. The condition Available of the APIService says why. Allow connections from the control plane to port 10250 "+
+			"of the pods. It is tried again in %s.", n.Service, d.recheck.Round(time.Second))
+	}
+}
