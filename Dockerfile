@@ -14,7 +14,9 @@ COPY internal/ internal/
 RUN CGO_ENABLED=0 GOOS=${TARGETOS} GOARCH=${TARGETARCH} \
     go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=v${VERSION}" -o /manager ./cmd && \
     CGO_ENABLED=0 GOOS=${TARGETOS} GOARCH=${TARGETARCH} \
-    go build -trimpath -buildvcs=false -ldflags "-s -w" -o /database-agent ./cmd/database-agent
+    go build -trimpath -buildvcs=false -ldflags "-s -w" -o /database-agent ./cmd/database-agent && \
+    CGO_ENABLED=0 GOOS=${TARGETOS} GOARCH=${TARGETARCH} \
+    go build -trimpath -buildvcs=false -ldflags "-s -w" -o /views ./cmd/views
 COPY hack/image/ hack/image/
 RUN cd hack/image && go run . --binary /manager --version "v${VERSION}" --sbom /sbom
 
@@ -29,6 +31,7 @@ LABEL org.opencontainers.image.title="platform-operator" \
       org.opencontainers.image.version="v${VERSION}"
 COPY --from=builder /manager /manager
 COPY --from=builder /database-agent /database-agent
+COPY --from=builder /views /views
 COPY --from=builder /sbom-linux-*.spdx.json /sbom/platform-operator.spdx.json
 USER 65532:65532
 ENTRYPOINT ["/manager"]

@@ -21,7 +21,8 @@ func TestTheDockerfileMakesTheSameImage(t *testing.T) {
 	}
 	for _, line := range []string{
 		fmt.Sprintf("COPY --from=builder /manager %s", program),
-		fmt.Sprintf("COPY --from=builder /database-agent %s", agent),
+		fmt.Sprintf("COPY --from=builder /database-agent %s", companions[0]),
+		fmt.Sprintf("COPY --from=builder /views %s", companions[1]),
 		fmt.Sprintf("COPY --from=builder /sbom-linux-*.spdx.json %s", billPath),
 		fmt.Sprintf("USER %s", user),
 		fmt.Sprintf("ENTRYPOINT [%q]", program),
@@ -30,7 +31,7 @@ func TestTheDockerfileMakesTheSameImage(t *testing.T) {
 			t.Errorf("the image lacks the line %s", line)
 		}
 	}
-	if n := strings.Count(image, "\nCOPY "); n != 3 {
+	if n := strings.Count(image, "\nCOPY "); n != 4 {
 		t.Errorf("%d things are copied into the image, want the programs and the list of what they are made of", n)
 	}
 	written := map[string]string{}

@@ -25,8 +25,6 @@ import (
 
 const (
 	program = "/manager"
-	// agent is what pods of databases copy out of the image. It lies beside the operator's binary when the image is made.
-	agent = "/database-agent"
 	// user is the number that distroless images call nonroot. Kubernetes can tell that a number is not
 	// root, which it cannot of a name.
 	user = "65532:65532"
@@ -37,6 +35,10 @@ const (
 	labelPrefix   = "org.opencontainers.image."
 	annotationRef = labelPrefix + "ref.name"
 )
+
+// companions are the other programs of the image: what pods of databases copy out of it, and what serves the views. They lie beside the
+// operator's binary when the image is made.
+var companions = []string{"/database-agent", "/views"}
 
 // build makes an image that runs the binary, with the list of what it is made of. No time is recorded in it: everything is
 // dated 1970.
@@ -78,53 +80,64 @@ func labels(version string) map[string]string {
 	}
 }
 
-// agentOf is the agent that belongs to a binary.
-func agentOf(binary string) string { return filepath.Join(filepath.Dir(binary), filepath.Base(agent)) }
+// companionsOf are the other programs that belong to a binary.
+func companionsOf(binary string) []string {
+	var paths []string
+	for _, companion := range companions {
+		paths = append(paths, filepath.Join(filepath.Dir(binary), filepath.Base(companion)))
+	}
+	return paths
+}
 
-// checkAgent makes sure that the agent runs where the operator does.
-func checkAgent(binary string) error {
+// programsOf are the binary and its companions. Each has to run where the binary does.
+func programsOf(binary string) (map[string]string, error) {
 	own, err := platformOf(binary)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	its, err := platformOf(agentOf(binary))
-	if err != nil {
-		return fmt.Errorf("looking at %s: %w", agentOf(binary), err)
+	programs := map[string]string{program: binary}
+	for i, path := range companionsOf(binary) {
+		its, err := platformOf(path)
+		if err != nil {
+			return nil, fmt.Errorf("looking at %s: %w", path, err)
+		}
+		if own.String() != its.String() {
+			return nil, fmt.Errorf("%s is for %s, the operator for %s", path, its, own)
+		}
+		programs[companions[i]] = path
 	}
-	if own.String() != its.String() {
-		return fmt.Errorf("%s is for %s, the operator for %s", agentOf(binary), its, own)
-	}
-	return nil
+	return programs, nil
 }
 
 // layersOf are the programs and, so that a scanner finds it, the list of what they are made of.
 func layersOf(binary, version string) ([]mutate.Addendum, error) {
-	if err := checkAgent(binary); err != nil {
-		return nil, err
-	}
-	content, err := os.ReadFile(binary)
-	if err != nil {
-		return nil, err
-	}
-	agentContent, err := os.ReadFile(agentOf(binary))
-	if err != nil {
-		return nil, err
-	}
-	list, err := bill(version, binary, agentOf(binary))
+	programs, err := programsOf(binary)
 	if err != nil {
 		return nil, err
 	}
 	var added []mutate.Addendum
-	for _, file := range []struct {
-		path    string
-		mode    int64
-		content []byte
-	}{{program, 0o755, content}, {agent, 0o755, agentContent}, {billPath, 0o644, list}} {
-		layer, err := layerOf(file.path, file.mode, file.content)
+	add := func(path string, mode int64, content []byte) error {
+		layer, err := layerOf(path, mode, content)
+		if err == nil {
+			added = append(added, mutate.Addendum{Layer: layer, History: v1.History{CreatedBy: "COPY " + path}})
+		}
+		return err
+	}
+	for _, path := range append([]string{program}, companions...) {
+		content, err := os.ReadFile(programs[path])
 		if err != nil {
 			return nil, err
 		}
-		added = append(added, mutate.Addendum{Layer: layer, History: v1.History{CreatedBy: "COPY " + file.path}})
+		if err := add(path, 0o755, content); err != nil {
+			return nil, err
+		}
+	}
+	list, err := bill(version, binary, companionsOf(binary)...)
+	if err != nil {
+		return nil, err
+	}
+	if err := add(billPath, 0o644, list); err != nil {
+		return nil, err
 	}
 	return added, nil
 }
@@ -222,7 +235,7 @@ func writeBills(prefix string, binaries []string, version string) error {
 		if err != nil {
 			return err
 		}
-		list, err := bill(version, binary, agentOf(binary))
+		list, err := bill(version, binary, companionsOf(binary)...)
 		if err != nil {
 			return err
 		}

@@ -45,8 +45,10 @@ func compile(t *testing.T, goos, goarch string, flags ...string) string {
 	if output, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("compiling: %v\n%s", err, output)
 	}
-	if err := os.WriteFile(agentOf(binary), mustRead(t, binary), 0o600); err != nil {
-		t.Fatal(err)
+	for _, companion := range companionsOf(binary) {
+		if err := os.WriteFile(companion, mustRead(t, binary), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return binary
 }
@@ -136,7 +138,7 @@ func files(t *testing.T, image v1.Image) map[string]*tar.Header {
 func TestTheBinariesAndWhatTheyAreMadeOfIsAllThatIsInside(t *testing.T) {
 	binary := compile(t, "linux", runtime.GOARCH)
 	held := files(t, mustBuild(t, binary))
-	for name, mode := range map[string]int64{"manager": 0o755, "database-agent": 0o755, "sbom/platform-operator.spdx.json": 0o644} {
+	for name, mode := range map[string]int64{"manager": 0o755, "database-agent": 0o755, "views": 0o755, "sbom/platform-operator.spdx.json": 0o644} {
 		if header := held[name]; header == nil || header.Mode != mode || header.Uid != 0 {
 			t.Errorf("%s is %+v, want mode %o of root", name, header, mode)
 		}

@@ -31,7 +31,7 @@ type order struct {
 
 func main() {
 	var o order
-	binary := "static Linux binary that the image runs, with database-agent beside it; once for each platform, the archive is of the first"
+	binary := "static Linux binary that the image runs, with database-agent and views beside it; once for each platform, the archive is of the first"
 	flag.Func("binary", binary, func(path string) error {
 		o.binaries = append(o.binaries, path)
 		return nil

@@ -77,8 +77,8 @@ func packageOf(binary, version string) (*debug.BuildInfo, *v2_3.Package, error) 
 	}
 	sum := sha256.Sum256(content)
 	name := info.Main.Path
-	if filepath.Base(binary) == filepath.Base(agent) {
-		name += "/cmd" + agent
+	if companion := "/" + filepath.Base(binary); slices.Contains(companions, companion) {
+		name += "/cmd" + companion
 	}
 	p := newPackage(name, version, license)
 	p.PackageSourceInfo = "built from the module " + info.Main.Path

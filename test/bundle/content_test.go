@@ -145,23 +145,24 @@ func readAnnotations(t *testing.T) map[string]string {
 	return file.Annotations
 }
 
-// manager is the container of the operator.
-func manager(t *testing.T, csv *operatorsv1alpha1.ClusterServiceVersion) (operatorsv1alpha1.StrategyDeploymentSpec, corev1.Container) {
+// program is one of the two Deployments, the operator's and that of the views, and its container.
+func program(t *testing.T, csv *operatorsv1alpha1.ClusterServiceVersion, name string) (operatorsv1alpha1.StrategyDeploymentSpec, corev1.Container) {
 	t.Helper()
 	deployments := csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
-	if len(deployments) != 1 || len(deployments[0].Spec.Template.Spec.Containers) != 1 {
-		t.Fatalf("want one Deployment with one container, got %v", deployments)
+	i := slices.IndexFunc(deployments, func(d operatorsv1alpha1.StrategyDeploymentSpec) bool { return d.Name == name })
+	if len(deployments) != 2 || i < 0 || len(deployments[i].Spec.Template.Spec.Containers) != 1 {
+		t.Fatalf("want two Deployments, one of them %s with one container, got %v", name, deployments)
 	}
-	return deployments[0], deployments[0].Spec.Template.Spec.Containers[0]
+	return deployments[i], deployments[i].Spec.Template.Spec.Containers[0]
 }
+
+const manager = "platform-operator-controller-manager"
 
 func TestDeployment(t *testing.T) {
 	csv := load(t).CSV
-	deployment, container := manager(t, csv)
+	deployment, container := program(t, csv, manager)
 	pod := deployment.Spec.Template.Spec
 	switch {
-	case deployment.Name != "platform-operator-controller-manager":
-		t.Errorf("the Deployment is called %s: its name is part of the certificate's and may not change", deployment.Name)
 	case len(pod.Volumes) > 0 || len(container.VolumeMounts) > 0:
 		t.Errorf("volumes %v are mounted: OLM adds the certificate's, and nobody makes another", pod.Volumes)
 	case !slices.Contains(container.Args, "--webhook-cert-path=/tmp/k8s-webhook-server/serving-certs"):
@@ -176,6 +177,43 @@ func TestDeployment(t *testing.T) {
 	if image := csv.Annotations["containerImage"]; container.Image != image || csv.Spec.RelatedImages[0].Image != image {
 		t.Errorf("the container runs %s, containerImage is %s, related are %v", container.Image, image, csv.Spec.RelatedImages)
 	}
+}
+
+// TestViewsDeployment checks what keeps the aggregated API answered, also while it is upgraded.
+func TestViewsDeployment(t *testing.T) {
+	b := load(t)
+	deployment, container := program(t, b.CSV, "platform-operator-views")
+	pod := deployment.Spec.Template.Spec
+	switch rolling := deployment.Spec.Strategy.RollingUpdate; {
+	case *deployment.Spec.Replicas < 2 || rolling.MaxUnavailable.String() != "0":
+		t.Error("an upgrade leaves the API without an answer, and namespaces cannot be deleted")
+	case len(pod.Volumes) != 1 || pod.Volumes[0].Secret == nil || pod.Volumes[0].Secret.SecretName != "platform-operator-views-cert":
+		t.Errorf("volumes %v are mounted, want the certificate that the operator makes", pod.Volumes)
+	case container.Ports[0].ContainerPort != 10250:
+		t.Errorf("port %d: private clusters let the control plane reach 10250 only", container.Ports[0].ContainerPort)
+	case container.Lifecycle.PreStop.Sleep.Seconds < 5:
+		t.Error("a replica ends while API servers still call it")
+	case pod.ServiceAccountName != "platform-operator-views":
+		t.Errorf("it runs as %s", pod.ServiceAccountName)
+	}
+	if image := b.CSV.Annotations["containerImage"]; container.Image != image {
+		t.Errorf("it runs %s, the operator %s: they belong together", container.Image, image)
+	}
+	for _, s := range bundled[corev1.Service](t, "Service") {
+		if s.Name != "platform-operator-views" {
+			continue
+		}
+		if p := s.Spec.Ports[0]; p.Name != "https" || p.Port != 443 || p.TargetPort.String() != container.Ports[0].Name {
+			t.Errorf("the Service has the port %v", p)
+		}
+		for key, value := range s.Spec.Selector {
+			if deployment.Spec.Template.Labels[key] != value {
+				t.Errorf("the Service selects %s: %s, which its pods do not have", key, value)
+			}
+		}
+		return
+	}
+	t.Error("there is no Service")
 }
 
 // TestWebhooks checks what OLM refuses or would do wrong.

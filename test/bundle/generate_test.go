@@ -135,7 +135,7 @@ func checkVersion(t *testing.T, bundle, version string) {
 	t.Helper()
 	csv := &operatorsv1alpha1.ClusterServiceVersion{}
 	readObject(t, filepath.Join(bundle, "manifests", packageName+".clusterserviceversion.yaml"), csv)
-	_, container := manager(t, csv)
+	_, container := program(t, csv, manager)
 	if csv.Spec.Version.String() != version || !strings.HasSuffix(container.Image, ":v"+version) {
 		t.Errorf("it is of version %s and runs %s", csv.Spec.Version, container.Image)
 	}
@@ -151,7 +151,7 @@ func TestPinnedImage(t *testing.T) {
 	mustInRepo(t, "go", "run", "./hack/bundle", "--version", "0.1.0", "--image", image, "--output", output)
 	csv := &operatorsv1alpha1.ClusterServiceVersion{}
 	readObject(t, filepath.Join(output, "manifests", packageName+".clusterserviceversion.yaml"), csv)
-	_, container := manager(t, csv)
+	_, container := program(t, csv, manager)
 	if container.Image != image || csv.Annotations["features.operators.openshift.io/disconnected"] != "true" {
 		t.Errorf("it runs %s, works disconnected: %s", container.Image, csv.Annotations["features.operators.openshift.io/disconnected"])
 	}

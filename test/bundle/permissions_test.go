@@ -14,14 +14,25 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-const serviceAccount = "controller-manager"
+// account is a service account of the bundle, without the prefix that all names have.
+type account struct {
+	name string
+	// rbac is the folder with its rights, and role the name of the Role with those in its own namespace.
+	rbac []string
+	role string
+}
 
-// granted is what config/rbac lets the operator do: everywhere, and in its own namespace.
-func granted(t *testing.T) (cluster, namespaced []string) {
+var accounts = []account{
+	{"controller-manager", []string{"config", "rbac", "*.yaml"}, "platform-operator-namespaced"},
+	{"views", []string{"config", "views", "rbac", "*.yaml"}, "platform-operator-views-namespaced"},
+}
+
+// granted is what its folder lets an account do: everywhere, and in its own namespace.
+func (a account) granted(t *testing.T) (cluster, namespaced []string) {
 	t.Helper()
 	rules := map[string][]rbacv1.PolicyRule{}
 	var bindings []rbacv1.ClusterRoleBinding
-	for _, file := range glob(t, "config", "rbac", "*.yaml") {
+	for _, file := range glob(t, a.rbac...) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -42,7 +53,7 @@ func granted(t *testing.T) (cluster, namespaced []string) {
 		}
 	}
 	for _, b := range bindings {
-		if !slices.ContainsFunc(b.Subjects, func(s rbacv1.Subject) bool { return s.Name == serviceAccount }) {
+		if !slices.ContainsFunc(b.Subjects, func(s rbacv1.Subject) bool { return s.Name == a.name }) {
 			continue
 		}
 		allowed := flat(rules[b.RoleRef.Kind+b.RoleRef.Name])
@@ -63,43 +74,89 @@ func unique(s []string) []string {
 	return slices.Compact(s)
 }
 
-// TestPermissionsAreThoseOfConfigRBAC checks that the Operator Lifecycle Manager gives the operator what
+// TestPermissionsAreThoseOfConfigRBAC checks that the Operator Lifecycle Manager gives each account what
 // `make deploy` does: no more, no less, and nothing of it in more namespaces.
 func TestPermissionsAreThoseOfConfigRBAC(t *testing.T) {
-	cluster, namespaced := granted(t)
 	spec := load(t).CSV.Spec.InstallStrategy.StrategySpec
 	if len(spec.Permissions) > 0 {
 		t.Error("spec.install.spec.permissions is not empty: OLM would make cluster-wide permissions of it")
 	}
-	var inCSV []string
+	inCSV, inRoles := map[string][]string{}, map[string][]string{}
 	for _, p := range spec.ClusterPermissions {
-		if p.ServiceAccountName != "platform-operator-"+serviceAccount {
-			t.Errorf("permissions of the service account %s", p.ServiceAccountName)
-		}
-		inCSV = append(inCSV, flat(p.Rules)...)
+		inCSV[p.ServiceAccountName] = append(inCSV[p.ServiceAccountName], flat(p.Rules)...)
 	}
-	if more, less := difference(unique(inCSV), cluster); len(more)+len(less) > 0 {
-		t.Errorf("in the cluster: more %q, less %q", more, less)
-	}
-	var inRoles []string
 	for _, role := range bundled[rbacv1.Role](t, "Role") {
-		inRoles = append(inRoles, flat(role.Rules)...)
+		inRoles[role.Name] = flat(role.Rules)
 	}
-	if more, less := difference(unique(inRoles), namespaced); len(more)+len(less) > 0 {
-		t.Errorf("in its namespace: more %q, less %q", more, less)
+	if len(inCSV) != len(accounts) || len(inRoles) != len(accounts) {
+		t.Errorf("there are %d accounts and %d Roles, want %d of each", len(inCSV), len(inRoles), len(accounts))
+	}
+	for _, a := range accounts {
+		cluster, namespaced := a.granted(t)
+		if more, less := difference(unique(inCSV["platform-operator-"+a.name]), cluster); len(more)+len(less) > 0 {
+			t.Errorf("%s, in the cluster: more %q, less %q", a.name, more, less)
+		}
+		if more, less := difference(unique(inRoles[a.role]), namespaced); len(more)+len(less) > 0 {
+			t.Errorf("%s, in its namespace: more %q, less %q", a.name, more, less)
+		}
 	}
 }
 
-// TestRoleBindingFollowsTheNamespace checks that each Role is bound to the operator wherever it is installed.
+// TestTheReaderOnlyReads checks that the account of the views, which answers every user, reads no content and writes nothing but the end of
+// its own registration.
+func TestTheReaderOnlyReads(t *testing.T) {
+	reviews := []string{"tokenreviews", "subjectaccessreviews"}
+	for _, p := range load(t).CSV.Spec.InstallStrategy.StrategySpec.ClusterPermissions {
+		if p.ServiceAccountName != "platform-operator-views" {
+			continue
+		}
+		for _, line := range flat(p.Rules) {
+			verb, rest, _ := strings.Cut(line, " ")
+			resource, _, _ := strings.Cut(rest, ".")
+			switch {
+			case slices.Contains([]string{"get", "list", "watch"}, verb) && resource != "secrets" && resource != "pods" && resource != "*":
+			case verb == "create" && slices.Contains(reviews, resource):
+			case line == "delete apiservices.apiregistration.k8s.io v1alpha1.views.acme.com":
+			default:
+				t.Errorf("it may %s", line)
+			}
+			if resource == "configmaps" && !strings.HasSuffix(line, " extension-apiserver-authentication") {
+				t.Errorf("it may %s", line)
+			}
+		}
+	}
+}
+
+// TestTheRegistrationGoesWithTheOperator checks that the rule by which the operator recognizes the ClusterRole that OLM makes for it is among the
+// permissions: the APIService belongs to that ClusterRole, and without it the views are not registered.
+func TestTheRegistrationGoesWithTheOperator(t *testing.T) {
+	found := map[string]int{}
+	for _, p := range load(t).CSV.Spec.InstallStrategy.StrategySpec.ClusterPermissions {
+		for _, line := range flat(p.Rules) {
+			if line == "patch apiservices.apiregistration.k8s.io v1alpha1.views.acme.com" {
+				found[p.ServiceAccountName]++
+			}
+		}
+	}
+	if len(found) != 1 || found["platform-operator-controller-manager"] != 1 {
+		t.Errorf("the right to change the APIService is given to %v", found)
+	}
+}
+
+// TestRoleBindingFollowsTheNamespace checks that each Role is bound to its account wherever that is installed.
 func TestRoleBindingFollowsTheNamespace(t *testing.T) {
 	bindings := bundled[rbacv1.RoleBinding](t, "RoleBinding")
+	owner := map[string]string{}
+	for _, a := range accounts {
+		owner[a.role] = a.name
+	}
 	for _, role := range bundled[rbacv1.Role](t, "Role") {
 		i := slices.IndexFunc(bindings, func(b *rbacv1.RoleBinding) bool { return b.RoleRef.Kind == "Role" && b.RoleRef.Name == role.Name })
 		if i < 0 {
 			t.Errorf("the Role %s is not bound", role.Name)
 			continue
 		}
-		want := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: "platform-operator-" + serviceAccount}}
+		want := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: "platform-operator-" + owner[role.Name]}}
 		if got := bindings[i].Subjects; !slices.Equal(got, want) {
 			t.Errorf("the Role %s is bound to %v; want the service account, without a namespace", role.Name, got)
 		}
@@ -249,19 +306,20 @@ func TestWrongAggregation(t *testing.T) {
 // TestEveryRoleOfConfigRBACIsBundled checks that no role for people is forgotten.
 func TestEveryRoleOfConfigRBACIsBundled(t *testing.T) {
 	roles := bundled[rbacv1.ClusterRole](t, "ClusterRole")
-	for _, file := range glob(t, "config", "rbac", "*_role.yaml") {
+	files := append(glob(t, "config", "rbac", "*_role.yaml"), glob(t, "config", "views", "rbac", "*_role.yaml")...)
+	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		name := filepath.Base(file)
-		if !strings.HasSuffix(name, "editor_role.yaml") && !strings.HasSuffix(name, "viewer_role.yaml") {
-			continue
+		if slices.Contains([]string{"leader_election_role.yaml", "metrics_auth_role.yaml"}, name) {
+			continue // which are bound to the operator
 		}
 		var role rbacv1.ClusterRole
 		decode(t, string(text), &role)
 		if !slices.ContainsFunc(roles, func(r *rbacv1.ClusterRole) bool { return r.Name == "platform-operator-"+role.Name }) {
-			t.Errorf("%s is not in the bundle: is it in config/rbac/kustomization.yaml?", name)
+			t.Errorf("%s is not in the bundle: is it in the kustomization.yaml beside it?", name)
 		}
 	}
 }

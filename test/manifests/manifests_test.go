@@ -16,6 +16,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -74,17 +75,66 @@ func TestBundleIsAccepted(t *testing.T) {
 			{Namespace: namespace, Verb: "watch", Resource: "configmaps", Name: "platform-operator-config"},
 		} {
 			err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-				return may(ctx, admin, want)
+				return may(ctx, admin, operator, want)
 			})
 			if err != nil {
 				t.Errorf("the operator may not %s %s in its namespace: %v", want.Verb, want.Resource, err)
 			}
 			want.Namespace = "default"
-			if allowed, err := may(t.Context(), admin, want); err != nil || allowed {
+			if allowed, err := may(t.Context(), admin, operator, want); err != nil || allowed {
 				t.Errorf("may the operator %s %s in another namespace? %v, %v", want.Verb, want.Resource, allowed, err)
 			}
 		}
 	})
+	t.Run("permissions of the views", func(t *testing.T) { checkViews(t, admin) })
+}
+
+// checkViews checks what OLM does not fold into the ClusterServiceVersion: who may use the views, what the roles for people and billing allow,
+// and that the operator may register one API. Each line is allowed or denied.
+func checkViews(t *testing.T, admin client.Client) {
+	const group, everybody = "views.acme.com", "system:authenticated"
+	grant(t, admin, "billing", "platform-operator-usage-reader")
+	grant(t, admin, "visitor", "platform-operator-namespace-visitor")
+	for _, tc := range []struct {
+		user    string
+		groups  []string
+		what    authorizationv1.ResourceAttributes
+		allowed bool
+	}{
+		{"anybody", []string{everybody}, authorizationv1.ResourceAttributes{Verb: "watch", Group: group, Resource: "mynamespaces"}, true},
+		{"anybody", []string{everybody}, authorizationv1.ResourceAttributes{Verb: "list", Group: group, Resource: "tenantusages"}, true},
+		{"anybody", []string{everybody}, authorizationv1.ResourceAttributes{Verb: "delete", Group: group, Resource: "mynamespaces"}, false},
+		{"anybody", []string{everybody}, authorizationv1.ResourceAttributes{Verb: "list", Resource: "namespaces"}, false},
+		{"system:anonymous", []string{"system:unauthenticated"}, authorizationv1.ResourceAttributes{Verb: "list", Group: group, Resource: "mynamespaces"}, false},
+		{"billing", nil, authorizationv1.ResourceAttributes{Verb: "list", Resource: "resourcequotas", Namespace: "any"}, true},
+		{"billing", nil, authorizationv1.ResourceAttributes{Verb: "get", Resource: "namespaces", Name: "any", Namespace: "any"}, true},
+		{"billing", nil, authorizationv1.ResourceAttributes{Verb: "list", Resource: "pods", Namespace: "any"}, false},
+		{"visitor", nil, authorizationv1.ResourceAttributes{Verb: "get", Resource: "namespaces", Name: "any", Namespace: "any"}, true},
+		{"visitor", nil, authorizationv1.ResourceAttributes{Verb: "list", Resource: "resourcequotas", Namespace: "any"}, false},
+	} {
+		if tc.allowed {
+			err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+				return may(ctx, admin, tc.user, tc.what, tc.groups...)
+			})
+			if err != nil {
+				t.Errorf("%s may not %s %s: %v", tc.user, tc.what.Verb, tc.what.Resource, err)
+			}
+		} else if allowed, err := may(t.Context(), admin, tc.user, tc.what, tc.groups...); err != nil || allowed {
+			t.Errorf("may %s %s %s? %v, %v", tc.user, tc.what.Verb, tc.what.Resource, allowed, err)
+		}
+	}
+}
+
+// grant binds a ClusterRole of the bundle in the cluster.
+func grant(t *testing.T, admin client.Client, user, role string) {
+	t.Helper()
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: user}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+	}
+	if err := admin.Create(t.Context(), binding); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // applyBundle applies the manifests but for the ClusterServiceVersion, which it returns.
@@ -160,8 +210,8 @@ func createExamples(t *testing.T, admin client.Client, csv *operatorsv1alpha1.Cl
 	}
 }
 
-func may(ctx context.Context, admin client.Client, what authorizationv1.ResourceAttributes) (bool, error) {
-	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: operator, ResourceAttributes: &what}}
+func may(ctx context.Context, admin client.Client, user string, what authorizationv1.ResourceAttributes, groups ...string) (bool, error) {
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user, Groups: groups, ResourceAttributes: &what}}
 	err := admin.Create(ctx, review)
 	return review.Status.Allowed, err
 }

@@ -95,6 +95,12 @@ func CertManager() []Binary { return chosen([]string{"certmanager"}) }
 // Manager is the operator.
 func Manager(version string) Binary { return ours("manager", "cmd", version) }
 
+// DatabaseAgent is the program that runs beside a database server.
+func DatabaseAgent() Binary { return ours("database-agent", "cmd/database-agent", "") }
+
+// Views is the program that answers the API of the views.
+func Views() Binary { return ours("views", "cmd/views", "") }
+
 // Plugin is the kubectl plugin.
 func Plugin(version string) Binary { return ours("kubectl-acme", "cmd/kubectl-acme", version) }
 
