@@ -30,6 +30,8 @@ platform_operator_restarts_suppressed_total{job="platform-operator",kind="config
 platform_operator_config_valid{job="platform-operator",pod="a"} 1x120
 platform_operator_guardrails_protected{job="platform-operator",pod="a"} 1x120
 platform_operator_guardrails_protected{job="platform-operator",pod="b"} -1x120
+platform_operator_views_registered{job="platform-operator",pod="a"} 1x120
+aggregator_unavailable_apiservice{name="v1alpha1.views.acme.com"} 0x120
 apiserver_admission_webhook_fail_open_count{name="vcrontab.batch.acme.com",type="validating"} 1x120
 workqueue_queue_duration_seconds_bucket{job="platform-operator",controller="webapp",le="1"} 0+60x120
 workqueue_queue_duration_seconds_bucket{job="platform-operator",controller="webapp",le="1000"} 0+60x120
@@ -104,6 +106,15 @@ var cases = []struct {
 	{
 		"GuardRailsMissing", `platform_operator_guardrails_protected{job="platform-operator",pod="a"} 1x29 0x29 1x60`, 35, 59, `severity="critical"`,
 		`platform_operator_guardrails_protected{job="platform-operator",pod="a"} 1x29 -1x3 1x86`,
+	},
+	{
+		"ViewsUnavailable", `aggregator_unavailable_apiservice{name="v1alpha1.views.acme.com"} 0x29 1x29 0x60`, 33, 59, `severity="critical"`, `
+		aggregator_unavailable_apiservice{name="v1alpha1.views.acme.com"} 0x29 1x1 0x88
+		aggregator_unavailable_apiservice{name="v1beta1.metrics.k8s.io"} 1x120`,
+	},
+	{
+		"ViewsUnregistered", `platform_operator_views_registered{job="platform-operator",pod="a"} 1x29 0x29 1x60`, 40, 59, "",
+		`platform_operator_views_registered{job="platform-operator",pod="a"} 1x29 0x3 _x86`,
 	},
 	{
 		"PodsUnserved", `platform_operator_unserved_pods{job="platform-operator",scheduler="fast"} _x30 4x29 0x60`, 35, 59, `scheduler="fast"`,
