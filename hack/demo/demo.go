@@ -81,7 +81,7 @@ func (d *demo) up(ctx context.Context) error {
 	fmt.Fprintf(d.out, "This brings up a Kubernetes control plane with simulated nodes, the operator and a sample of every kind: "+
 		"here, without root.\n")
 	d.doing = "building the programs"
-	if err := d.build(ctx, append(binaries.All(), binaries.Manager("demo"), binaries.Plugin("demo"))); err != nil {
+	if err := d.build(ctx, append(binaries.All(), binaries.Manager("demo"), binaries.Views(), binaries.Plugin("demo"))); err != nil {
 		return err
 	}
 	d.doing = "starting the cluster"
@@ -121,9 +121,9 @@ func (d *demo) present(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	webhooks := d.installWebhooks
+	webhooks, views := d.installWebhooks, d.startViews
 	if d.context {
-		webhooks = nil
+		webhooks, views = nil, nil
 	}
 	for _, step := range []struct {
 		doing, done string
@@ -132,6 +132,7 @@ func (d *demo) present(ctx context.Context) error {
 		{"installing CRDs, roles and policies", "in place", d.install},
 		{"starting the operator", "ready", d.startOperator},
 		{"telling the API server of the webhooks", "in place", webhooks},
+		{"starting the views", "registered", views},
 		{"applying the samples", "ready", func(ctx context.Context) error { return d.play(ctx, scenes) }},
 	} {
 		if step.run == nil {
@@ -184,7 +185,7 @@ func (d *demo) kubectl(ctx context.Context, words ...string) error {
 func (d *demo) sh(ctx context.Context, input, script string, words ...string) (output string, err error) {
 	cmd := exec.CommandContext(ctx, "sh", append([]string{"-euc", script, "sh"}, words...)...)
 	cmd.Dir = d.root
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+d.kubeconfig(), "PATH="+d.binDir()+":"+os.Getenv("PATH"))
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+d.kubeconfig(), "SAM="+d.guestConfig(), "PATH="+d.binDir()+":"+os.Getenv("PATH"))
 	cmd.Stdin = strings.NewReader(input)
 	data, err := cmd.CombinedOutput()
 	output = string(bytes.TrimSpace(data))

@@ -5,7 +5,8 @@
 // samples of every kind, what came of them, and what to try next. It needs no root.
 //
 // What it knows of a kind is a sample in config/samples and, where there is more to show than a table, a file in scenes.
-// All else is kubectl's work. A demo is a folder: .cluster/NAME, that of its cluster, or .cluster/_context.
+// The views, which have no sample, are shown by views.go. All else is kubectl's work. A demo is a folder: .cluster/NAME, that of its
+// cluster, or .cluster/_context.
 package main
 
 import (

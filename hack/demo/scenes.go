@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -153,9 +154,22 @@ func (d *demo) report(ctx context.Context, scenes []*scene) error {
 			d.print(each, "", output)
 		}
 	}
+	guestMay, err := d.showViews(ctx)
+	if err != nil {
+		return err
+	}
+	d.suggest(scenes, guestMay)
+	return nil
+}
+
+// suggest prints what the reader may try, and where things are.
+func (d *demo) suggest(scenes []*scene, guestMay []step) {
 	fmt.Fprintf(d.out, "\n===== try it\n\n  export KUBECONFIG=%s PATH=%s:$PATH\n", d.kubeconfig(), d.binDir())
+	if len(guestMay) > 0 {
+		fmt.Fprintf(d.out, "  export SAM=%s\n", d.guestConfig())
+	}
 	number := 0
-	for _, s := range scenes {
+	for _, s := range append(slices.Clone(scenes), &scene{Try: guestMay}) {
 		for _, each := range s.Try {
 			number++
 			d.print(each, fmt.Sprintf("%d. ", number), "")
@@ -172,7 +186,6 @@ func (d *demo) report(ctx context.Context, scenes []*scene) error {
 	} {
 		fmt.Fprintf(d.out, "  %-14s %s\n", line[0], line[1])
 	}
-	return nil
 }
 
 // show runs a step; one that has to be refused is tried until it is, and without effect.
