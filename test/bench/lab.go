@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -22,6 +24,7 @@ import (
 	"github.com/acme/platform-operator/hack/cluster/binaries"
 	"github.com/acme/platform-operator/hack/cluster/localcluster"
 	"github.com/acme/platform-operator/internal/operator"
+	"github.com/acme/platform-operator/internal/operator/settings"
 )
 
 const (
@@ -137,7 +140,24 @@ func (l *lab) up(ctx context.Context, pods int) (*cluster, error) {
 	if err := l.command(ctx, []string{"KUBECONFIG=" + local.KubeconfigPath()}, "make", "--no-print-directory", "install"); err != nil {
 		return nil, err
 	}
-	return connect(local)
+	c, err := connect(local)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.admin.Create(ctx, configuration()); err != nil {
+		return nil, fmt.Errorf("configuring the operator: %w", err)
+	}
+	return c, nil
+}
+
+// configuration is that of the operator: nobody answers views here, and it would report them as missing, by an event that belongs to no
+// object.
+func configuration() *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ownNamespace, Name: settings.ConfigMapName},
+		Data: map[string]string{"config.yaml": "apiVersion: config.acme.com/v1alpha1\nkind: PlatformOperatorConfig\n" +
+			"views: {state: Disabled}\n"},
+	}
 }
 
 // podsPerNode is how many pods a simulated node takes.

@@ -52,6 +52,7 @@ type options struct {
 	only, clusterName, out, operator, rival, rivalAnnotation     string
 	keep, strict, list                                           bool
 	count, warmUp, rounds, workers, secrets, replicas, schedules int
+	namespaces, watches                                          int
 	names                                                        []string
 }
 
@@ -139,13 +140,18 @@ func parse(args []string) (options, error) {
 	fs.IntVar(&o.secrets, "secrets", 5000, "Unrelated Secrets of 20 KiB.")
 	fs.IntVar(&o.replicas, "replicas", 1, "Pods of each Deployment that ConfigWatchers restart.")
 	fs.IntVar(&o.schedules, "schedules", 1000, "Schedules that fire at the same minute.")
+	fs.IntVar(&o.namespaces, "namespaces", 5000, "Namespaces of the views, with ten RoleBindings each.")
+	fs.IntVar(&o.watches, "watches", 200, "Watches of views.")
 	if err := fs.Parse(args); err != nil {
 		return o, err
 	}
 	if fs.NArg() > 0 {
 		return o, fmt.Errorf("unexpected %q", fs.Arg(0))
 	}
-	for flagName, n := range map[string]int{"count": o.count, "warm-up": o.warmUp, "rounds": o.rounds, "workers": o.workers, "schedules": o.schedules} {
+	for flagName, n := range map[string]int{
+		"count": o.count, "warm-up": o.warmUp, "rounds": o.rounds, "workers": o.workers, "schedules": o.schedules,
+		"namespaces": o.namespaces, "watches": o.watches,
+	} {
 		if n < 1 {
 			return o, fmt.Errorf("--%s must be at least 1", flagName)
 		}
