@@ -49,6 +49,7 @@ func specsOfDeployment() {
 		})
 		say("make deploy: both replicas are ready and serve the certificate that cert-manager issued, after %s", since(start))
 		lab.checkWorks(ctx, deployedName)
+		lab.awaitViews(ctx)
 		err = lab.client.Create(ctx, newForbidden(), client.DryRunAll)
 		Expect(err).To(MatchError(ContainSubstring("cannot be given to a tenant")))
 		say("an AcmeNamespace is ready, and the webhooks answer: %v", err)
@@ -86,8 +87,10 @@ func checkUndeploy(ctx context.Context) {
 	say("make undeploy refuses while there are objects")
 	out, err = lab.kubectl(ctx, lab.cluster.KubeconfigPath(), "delete", "acmenamespaces", "--all", "--timeout=2m")
 	Expect(err).NotTo(HaveOccurred(), out)
+	lab.awaitViews(ctx)
 	out, err = lab.make(ctx, "undeploy")
 	Expect(err).NotTo(HaveOccurred(), out)
+	lab.awaitNoViews(ctx, time.Now())
 	eventually(ctx, "nothing of the operator is left", soon, func(g Gomega) { g.Expect(lab.traces(ctx, g)).To(BeEmpty()) })
 	out, err = lab.kubectl(ctx, lab.cluster.KubeconfigPath(), "delete", "-f", lab.certManagerManifests(), "--timeout=2m")
 	Expect(err).NotTo(HaveOccurred(), out)
@@ -153,10 +156,13 @@ func (w *world) issued(ctx context.Context, g Gomega) string {
 	return certificate.SerialNumber.String()
 }
 
+// podsOfManager selects the operator's pods, and not those of the views beside them.
+var podsOfManager = client.MatchingLabels{"control-plane": "controller-manager"}
+
 // served are the serial numbers of the certificates that the operator's pods show.
 func (w *world) served(ctx context.Context, g Gomega) []string {
 	pods := &corev1.PodList{}
-	g.Expect(w.client.List(ctx, pods, client.InNamespace(systemNamespace))).To(Succeed())
+	g.Expect(w.client.List(ctx, pods, client.InNamespace(systemNamespace), podsOfManager)).To(Succeed())
 	g.Expect(pods.Items).To(HaveLen(2))
 	var found []string
 	for _, pod := range pods.Items {

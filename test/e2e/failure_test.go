@@ -68,7 +68,7 @@ func (w *world) awaitFailure(ctx context.Context, r release) {
 	start := time.Now()
 	pods := &corev1.PodList{}
 	eventually(ctx, "a pod of "+r.version+" is there", installed, func(g Gomega) {
-		g.Expect(w.client.List(ctx, pods, client.InNamespace(systemNamespace))).To(Succeed())
+		g.Expect(w.client.List(ctx, pods, client.InNamespace(systemNamespace), podsOfManager)).To(Succeed())
 		pods.Items = slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool {
 			return !slices.Contains(imagesOf(p), registry+"/"+imageName+":v"+r.version)
 		})

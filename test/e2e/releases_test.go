@@ -67,8 +67,10 @@ func (w *world) pushOperator(ctx context.Context, dir, version string) {
 	program, layout := filepath.Join(dir, "manager"), filepath.Join(dir, "image")
 	run(ctx, []string{"CGO_ENABLED=0"}, "go", "build", "-buildvcs=false",
 		"-ldflags", "-s -w -X main.version=v"+version, "-o", program, "./cmd")
-	run(ctx, []string{"CGO_ENABLED=0"}, "go", "build", "-buildvcs=false", "-ldflags", "-s -w",
-		"-o", filepath.Join(dir, "database-agent"), "./cmd/database-agent")
+	for _, companion := range []string{"database-agent", "views"} {
+		run(ctx, []string{"CGO_ENABLED=0"}, "go", "build", "-buildvcs=false", "-ldflags", "-s -w",
+			"-o", filepath.Join(dir, companion), "./cmd/"+companion)
+	}
 	run(ctx, []string{"GOWORK=off"}, "go", "run", "-C", "hack/image", ".", "--binary", program, "--version", "v"+version,
 		"--tag", registry+"/"+imageName+":v"+version, "--layout", layout, "--archive", filepath.Join(dir, "image.tar"))
 	_, err := w.cluster.PushLayout(ctx, layout, imageName+":v"+version)

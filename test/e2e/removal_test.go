@@ -60,7 +60,7 @@ func specsOfRemoval() {
 		lab.uninstall(ctx)
 		out, err := lab.kubectl(ctx, lab.cluster.KubeconfigPath(), append([]string{"delete", "crd", "--timeout=2m"}, lab.kinds(ctx)...)...)
 		Expect(err).NotTo(HaveOccurred(), out)
-		out, err = lab.kubectl(ctx, lab.cluster.KubeconfigPath(), "delete", "clusterroles", "--selector", "app.kubernetes.io/name=platform-operator")
+		out, err = lab.kubectl(ctx, lab.cluster.KubeconfigPath(), "delete", "clusterroles,clusterrolebindings", "--selector", "app.kubernetes.io/name=platform-operator")
 		Expect(err).NotTo(HaveOccurred(), out)
 		out, err = lab.kubectl(ctx, lab.cluster.KubeconfigPath(), "delete", "--ignore-not-found",
 			"operators.operators.coreos.com", packageName+"."+systemNamespace)
@@ -102,7 +102,7 @@ func (w *world) traces(ctx context.Context, g Gomega) []string {
 	var found []string
 	for _, kind := range []string{
 		"v1 Namespace", "operators.coreos.com/v1 Operator", "apiextensions.k8s.io/v1 CustomResourceDefinition", "rbac.authorization.k8s.io/v1 ClusterRole",
-		"rbac.authorization.k8s.io/v1 ClusterRoleBinding", "admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy",
+		"rbac.authorization.k8s.io/v1 ClusterRoleBinding", "apiregistration.k8s.io/v1 APIService", "admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy",
 		"admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding", "admissionregistration.k8s.io/v1 MutatingAdmissionPolicy",
 		"admissionregistration.k8s.io/v1 MutatingAdmissionPolicyBinding",
 		"admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration",

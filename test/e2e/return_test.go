@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -63,9 +64,11 @@ func specsOfReturn() {
 		before := lab.plans(ctx)
 		pods := lab.tenantPods(ctx)
 		catalog := lab.catalog(ctx, first, second, third)
+		views := lab.startViewer(ctx)
 		load := lab.startWriter("skip")
 		lab.publish(ctx, catalog)
 		lab.awaitVersion(ctx, third)
+		views.report(ctx, "while 0.1.0 became 0.3.0")
 		load.report(ctx, "while 0.1.0 became 0.3.0")
 		after := lab.plans(ctx)
 		maps.DeleteFunc(after, func(uid string, _ []string) bool { return before[uid] != nil })
@@ -94,6 +97,8 @@ func (w *world) spaces(ctx context.Context) map[string]string {
 func (w *world) uninstall(ctx context.Context) {
 	GinkgoHelper()
 	tenant := w.impersonate(tenantUser, tenantGroup)
+	w.awaitViews(ctx)
+	start := time.Now()
 	Expect(tenant.Delete(ctx, newSubscription())).To(Succeed())
 	list := &operatorsv1alpha1.ClusterServiceVersionList{}
 	Expect(tenant.List(ctx, list, client.InNamespace(systemNamespace))).To(Succeed())
@@ -110,6 +115,7 @@ func (w *world) uninstall(ctx context.Context) {
 		g.Expect(w.webhooks(ctx, g)).To(BeEmpty())
 	})
 	say("the tenant deleted the Subscription and %d ClusterServiceVersions; pods and webhooks are gone", len(list.Items))
+	w.awaitNoViews(ctx, start)
 }
 
 // webhooks are the webhook configurations of the operator.

@@ -33,6 +33,7 @@ const leaseName = "platform-operator.acme.com"
 func specsOfUpgrade() {
 	It("survives the death of its leader", func(ctx SpecContext) {
 		before := lab.leader(ctx)
+		views := lab.startViewer(ctx)
 		load := lab.startWriter("death")
 		eventually(ctx, "the writer writes", soon, func(g Gomega) { g.Expect(lab.written(ctx, "death")).To(BeNumerically(">", 1)) })
 		start := time.Now()
@@ -41,6 +42,7 @@ func specsOfUpgrade() {
 		eventually(ctx, "another replica leads", soon, func(g Gomega) { g.Expect(lab.leader(ctx)).NotTo(Or(BeEmpty(), Equal(before))) })
 		say("%s was killed; %s leads, after %s", before, lab.leader(ctx), since(start))
 		lab.awaitVersion(ctx, first)
+		views.report(ctx, "while the leader died")
 		load.report(ctx, "while the leader died")
 	}, NodeTimeout(installed*2))
 
@@ -64,9 +66,11 @@ func specsOfUpgrade() {
 
 	It("is upgraded to the next version once it is through", func(ctx SpecContext) {
 		pods := lab.tenantPods(ctx)
+		views := lab.startViewer(ctx)
 		load := lab.startWriter("upgrade")
 		lab.land(ctx)
 		lab.awaitVersion(ctx, second)
+		views.report(ctx, "while 0.1.0 became 0.2.0")
 		load.report(ctx, "while 0.1.0 became 0.2.0")
 		Expect(lab.tenantPods(ctx)).To(Equal(pods), "a tenant's pod was restarted or replaced")
 		say("no pod of a tenant was restarted")
