@@ -68,6 +68,7 @@ var _ = Describe("Guarantees", func() {
 	describeUnhindered(keepers("G7", all))
 	describeBounded(all)
 	describePoison(keepers("G15", all))
+	describeUnanswered(all)
 	for _, k := range all {
 		Describe(k.name, Label(k.name), func() {
 			BeforeEach(func() { now.reset(k.fixture.TimeStands()) })
