@@ -28,7 +28,7 @@ var sections = []section{
 	{Title: "How to", Paths: []string{
 		"docs/install-olm.md", "docs/upgrade.md", "docs/kubectl-acme.md", "docs/operations.md", "docs/how-to/*.md", "docs/schemas/README.md",
 	}},
-	{Title: "Kinds", Paths: []string{"docs/kinds/*.md"}},
+	{Title: "Kinds", Paths: []string{"docs/kinds/*.md", "docs/views.md"}},
 	{Title: "Reference", Paths: []string{"docs/reference/*.md", "CHANGELOG.md"}},
 	{Title: "Troubleshooting", Paths: []string{"docs/troubleshooting.md"}},
 	{Title: "Runbooks", Paths: []string{"docs/runbooks/README.md", "docs/runbooks/*.md"}},
