@@ -37,6 +37,7 @@ var notScraped = map[string]string{
 	"platform_operator_unserved_pods":                                "there are none while no pod waits",
 	"platform_operator_webhook_certificate_expiry_timestamp_seconds": "this operator serves no webhooks",
 	"platform_operator_views_registered":                             "the views are disabled",
+	"platform_operator_views_mismatches_total":                       "the program of the views exports it",
 	"platform_operator_restarts_total":                               "nothing was restarted",
 	"platform_operator_database_polls_total":                         "no database was read",
 }

@@ -32,6 +32,8 @@ platform_operator_guardrails_protected{job="platform-operator",pod="a"} 1x120
 platform_operator_guardrails_protected{job="platform-operator",pod="b"} -1x120
 platform_operator_views_registered{job="platform-operator",pod="a"} 1x120
 aggregator_unavailable_apiservice{name="v1alpha1.views.acme.com"} 0x120
+platform_operator_views_mismatches_total{job="platform-operator-views",pod="a"} 0x120
+platform_operator_views_mismatches_total{job="platform-operator-views",pod="b"} 2x120
 apiserver_admission_webhook_fail_open_count{name="vcrontab.batch.acme.com",type="validating"} 1x120
 workqueue_queue_duration_seconds_bucket{job="platform-operator",controller="webapp",le="1"} 0+60x120
 workqueue_queue_duration_seconds_bucket{job="platform-operator",controller="webapp",le="1000"} 0+60x120
@@ -115,6 +117,10 @@ var cases = []struct {
 	{
 		"ViewsUnregistered", `platform_operator_views_registered{job="platform-operator",pod="a"} 1x29 0x29 1x60`, 40, 59, "",
 		`platform_operator_views_registered{job="platform-operator",pod="a"} 1x29 0x3 _x86`,
+	},
+	{
+		"ViewsMismatch", `platform_operator_views_mismatches_total{job="platform-operator-views",pod="a"} 0x29 1x90`, 30, 88, `severity="warning"`,
+		`platform_operator_views_mismatches_total{job="platform-operator-views",pod="a"} 5x120`,
 	},
 	{
 		"PodsUnserved", `platform_operator_unserved_pods{job="platform-operator",scheduler="fast"} _x30 4x29 0x60`, 35, 59, `scheduler="fast"`,

@@ -28,14 +28,21 @@ type object struct {
 			MatchLabels map[string]string `json:"matchLabels"`
 		}
 		JobLabel  string `json:"jobLabel"`
-		Endpoints []struct {
-			Port          string
-			Scheme        string
-			Authorization struct {
-				Credentials struct{ Name, Key string }
-			}
-		}
+		Endpoints []endpoint
 	} `json:"spec"`
+}
+
+// endpoint is what these tests read of what a ServiceMonitor scrapes.
+type endpoint struct {
+	Port          string
+	Scheme        string
+	Authorization struct {
+		Credentials struct{ Name, Key string }
+	}
+	Relabelings []struct {
+		Action, Replacement string
+		TargetLabel         string `json:"targetLabel"`
+	}
 }
 
 // build builds a kustomization of the given folders of config.
@@ -63,15 +70,54 @@ func build(t *testing.T, text string) map[string]object {
 	return all
 }
 
-// TestTheMonitorFindsTheOperator wants that the ServiceMonitor selects the Service of config/default and that of the bundle, and
+// monitors are the ServiceMonitors, each with the Service that it selects and the job that the rules expect.
+var monitors = map[string]struct{ service, job string }{
+	"platform-operator":       {"platform-operator-controller-manager-metrics-service", "platform-operator"},
+	"platform-operator-views": {"platform-operator-views", "platform-operator-views"},
+}
+
+// TestTheMonitorsFindThePrograms wants that each ServiceMonitor selects one Service of config/default, and the same one of the bundle, and
 // that what it names is there.
-func TestTheMonitorFindsTheOperator(t *testing.T) {
+func TestTheMonitorsFindThePrograms(t *testing.T) {
 	all := build(t, "resources: [../../config/default]\ncomponents: [../../config/prometheus]\n")
-	monitor, found := all["ServiceMonitor platform-operator"]
-	if !found || len(monitor.Spec.Endpoints) != 1 {
-		t.Fatal("there is no ServiceMonitor with an endpoint")
+	for name, want := range monitors {
+		t.Run(name, func(t *testing.T) {
+			monitor, found := all["ServiceMonitor "+name]
+			if !found || len(monitor.Spec.Endpoints) != 1 {
+				t.Fatal("there is no ServiceMonitor with an endpoint")
+			}
+			checkScraper(t, all, monitor.Spec.Endpoints[0])
+			text, err := os.ReadFile(root + "/bundle/manifests/" + want.service + "_v1_service.yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var ofBundle object
+			if err := yaml.Unmarshal(text, &ofBundle); err != nil && ofBundle.Metadata.Name == "" {
+				t.Fatal(err)
+			}
+			for key, o := range all {
+				if o.Kind == "Service" && monitor.selects(o) && o.Metadata.Name != want.service {
+					t.Errorf("it selects %s, too", key)
+				}
+			}
+			for from, s := range map[string]object{"config/default": all["Service "+want.service], "the bundle": ofBundle} {
+				if !monitor.selects(s) {
+					t.Errorf("it does not select the Service of %s, which has the labels %v", from, s.Metadata.Labels)
+				}
+				if job := monitor.jobOf(s); job != want.job {
+					t.Errorf("the job is %q for the Service of %s; the rules expect %s", job, from, want.job)
+				}
+				if len(s.Spec.Ports) != 1 || s.Spec.Ports[0].Name != monitor.Spec.Endpoints[0].Port {
+					t.Errorf("the Service of %s has no port %s", from, monitor.Spec.Endpoints[0].Port)
+				}
+			}
+		})
 	}
-	endpoint := monitor.Spec.Endpoints[0]
+}
+
+// checkScraper wants that an endpoint shows the token of an account that is there and may read the metrics.
+func checkScraper(t *testing.T, all map[string]object, endpoint endpoint) {
+	t.Helper()
 	secret, found := all["Secret "+endpoint.Authorization.Credentials.Name]
 	if !found || endpoint.Authorization.Credentials.Key != "token" || endpoint.Scheme != "https" {
 		t.Errorf("the endpoint %+v does not show the token of a Secret that is there", endpoint)
@@ -84,37 +130,34 @@ func TestTheMonitorFindsTheOperator(t *testing.T) {
 	if _, found := all["ClusterRole "+binding.RoleRef.Name]; !found || len(binding.Subjects) != 1 || binding.Subjects[0].Name != account {
 		t.Errorf("the account has no role that is there: %+v", binding)
 	}
+}
 
-	text, err := os.ReadFile(root + "/bundle/manifests/platform-operator-controller-manager-metrics-service_v1_service.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ofBundle object
-	if err := yaml.Unmarshal(text, &ofBundle); err != nil && ofBundle.Metadata.Name == "" {
-		t.Fatal(err)
-	}
-	const service = "platform-operator-controller-manager-metrics-service"
-	for from, s := range map[string]object{"config/default": all["Service "+service], "the bundle": ofBundle} {
-		for key, value := range monitor.Spec.Selector.MatchLabels {
-			if s.Metadata.Labels[key] != value {
-				t.Errorf("the Service of %s has not the label %s=%s, which the ServiceMonitor selects", from, key, value)
-			}
-		}
-		if job := s.Metadata.Labels[monitor.Spec.JobLabel]; job != "platform-operator" {
-			t.Errorf("the job is %q for the Service of %s; the rules expect platform-operator", job, from)
-		}
-		if len(s.Spec.Ports) != 1 || s.Spec.Ports[0].Name != endpoint.Port {
-			t.Errorf("the Service of %s has no port %s", from, endpoint.Port)
+// selects reports whether a ServiceMonitor selects a Service.
+func (o object) selects(service object) bool {
+	for key, value := range o.Spec.Selector.MatchLabels {
+		if service.Metadata.Labels[key] != value {
+			return false
 		}
 	}
+	return len(o.Spec.Selector.MatchLabels) > 0
+}
+
+// jobOf is the label job of what a ServiceMonitor finds by a Service.
+func (o object) jobOf(service object) string {
+	for _, r := range o.Spec.Endpoints[0].Relabelings {
+		if r.Action == "replace" && r.TargetLabel == "job" {
+			return r.Replacement
+		}
+	}
+	return service.Metadata.Labels[o.Spec.JobLabel]
 }
 
 // TestWithOLMTheComponentIsAppliedAlone wants that it can be built without the operator, for any namespace, and that the bundle has
 // nothing that needs the Prometheus operator.
 func TestWithOLMTheComponentIsAppliedAlone(t *testing.T) {
 	all := build(t, "namespace: elsewhere\ncomponents: [../../config/prometheus]\n")
-	if len(all) != 5 {
-		t.Errorf("it has %d objects, want 5: %v", len(all), all)
+	if len(all) != 6 {
+		t.Errorf("it has %d objects, want 6: %v", len(all), all)
 	}
 	for name, o := range all {
 		for _, s := range o.Subjects {
