@@ -15,6 +15,7 @@ import (
 
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/testenv"
+	"github.com/acme/platform-operator/internal/testenv/limit"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -65,6 +66,17 @@ func describeUnanswered(all []*kind) {
 		for _, o := range objects {
 			Eventually(Gone(o), "2m").Should(Succeed())
 		}
+	})
+}
+
+// describeEachUnanswered has the guarantees of each kind once more while nobody answers the API of the views. Of finalizers, G6, the spec
+// above has what can be said: a Namespace stays as long as discovery fails.
+func describeEachUnanswered(all []*kind) {
+	Describe("While nobody answers a registered API", Label("views", limit.Slow), func() {
+		var api *unstructured.Unstructured
+		BeforeEach(func() { api = unanswered() })
+		AfterEach(func() { Remove(api) }) // before what the spec itself cleans up, which waits for Namespaces
+		describeEach(all, "G6")
 	})
 }
 
