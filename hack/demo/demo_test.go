@@ -192,6 +192,11 @@ func TestShow(t *testing.T) {
 	if err != nil || !strings.HasSuffix(output, "no") {
 		t.Errorf("refused as %q, %v", output, err)
 	}
+	late := filepath.Join(t.TempDir(), "late") // the first try shows nothing yet
+	output, err = d.show(t.Context(), step{Run: "mkdir " + late + " 2>/dev/null && exit; echo ADDED app-z", Has: []string{"ADDED", "app-z"}})
+	if err != nil || output != "ADDED app-z" {
+		t.Errorf("it shows %q, %v, before it has all that it shall have", output, err)
+	}
 	if _, err := d.show(t.Context(), step{Run: "exit 3"}); err == nil {
 		t.Error("a failure that is not the point is no error")
 	}

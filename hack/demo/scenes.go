@@ -19,8 +19,8 @@ import (
 	"github.com/acme/platform-operator/hack/cluster/process"
 )
 
-// refusalTimeout is how long the API server may take to hear of new webhooks.
-const refusalTimeout = 15 * time.Second
+// showTimeout is how long a step may take until it shows what it has to: API servers hear of new webhooks, and views of new rights.
+const showTimeout = time.Minute
 
 // scene is a sample, and what the demo does with it: all but the sample comes from scenes/KIND.yaml, and may be missing.
 type scene struct {
@@ -39,8 +39,9 @@ type scene struct {
 // step is something to type.
 type step struct {
 	Why, Run string
-	Refused  bool // it fails, which is the point
-	Webhooks bool // it needs them
+	Refused  bool     // it fails, which is the point
+	Webhooks bool     // it needs them
+	Has      []string // texts that it prints in the end
 }
 
 // loadScenes reads the samples that the kustomization lists, in its order.
@@ -190,15 +191,24 @@ func (d *demo) suggest(scenes []*scene, guestMay []step) {
 
 // show runs a step; one that has to be refused is tried until it is, and without effect.
 func (d *demo) show(ctx context.Context, s step) (output string, err error) {
-	if !s.Refused {
+	if !s.Refused && len(s.Has) == 0 {
 		return d.sh(ctx, "", s.Run)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, refusalTimeout, errors.New("the API server does not reach the webhooks"))
+	cause := fmt.Errorf("it never printed %q", s.Has)
+	if s.Refused {
+		cause = errors.New("the API server does not reach the webhooks")
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, showTimeout, cause)
 	defer cancel()
 	err = process.Poll(ctx, time.Second, nil, func() error {
 		var refusal error
-		if output, refusal = d.sh(ctx, "", s.Run); refusal == nil || ctx.Err() != nil {
+		if output, refusal = d.sh(ctx, "", s.Run); s.Refused && (refusal == nil || ctx.Err() != nil) {
 			return fmt.Errorf("not refused: %s", s.Run)
+		}
+		for _, text := range s.Has {
+			if !strings.Contains(output, text) {
+				return fmt.Errorf("%s does not print %q, but:\n%s", s.Run, text, output)
+			}
 		}
 		return nil
 	})
