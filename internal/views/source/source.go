@@ -92,7 +92,6 @@ func (s *Source) Run(ctx context.Context) {
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
 		return
 	}
-	s.current.Store(NewSnapshot())
 	s.mu.Lock()
 	s.clusterDirty = true
 	s.mu.Unlock()
@@ -147,11 +146,16 @@ func (s *Source) take() (names []string, cluster bool) {
 	return names, cluster
 }
 
-// publish makes the next snapshot. Only one goroutine calls it.
+// publish makes the next snapshot, or the first one. Only one goroutine calls it. Nobody gets the empty one that the first is made of:
+// every client would see all of its rows deleted.
 func (s *Source) publish() {
 	horizon := s.seen.Load() // before reading: what is read is at least as new
 	names, cluster := s.take()
 	before := s.Now()
+	first := before == nil
+	if first {
+		before = NewSnapshot()
+	}
 	now := make(map[string]*rows.Namespace, len(names))
 	for _, name := range names {
 		now[name] = s.informer.namespace(name)
@@ -161,7 +165,10 @@ func (s *Source) publish() {
 		everywhere = access.ClusterOf(s.informer.clusterBindings())
 	}
 	next := before.Next(horizon, now, everywhere)
-	if next != before {
+	switch {
+	case first:
+		s.current.Store(next)
+	case next != before:
 		s.current.Store(next)
 		before.Supersede()
 	}
