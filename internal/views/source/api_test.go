@@ -10,10 +10,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path"
-	"runtime"
 	"sync"
 	"testing"
+	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 )
@@ -110,9 +111,21 @@ func run(t *testing.T, a *api) *Source {
 	return s
 }
 
-// until waits for a condition. Only the end of all tests limits it.
-func until(condition func() bool) {
-	for !condition() {
-		runtime.Gosched()
+// until waits for a condition. Only the deadline of the tests limits it.
+func until(t *testing.T, condition func() bool) {
+	t.Helper()
+	if err := wait.PollUntilContextCancel(t.Context(), time.Millisecond, true, func(context.Context) (bool, error) {
+		return condition(), nil
+	}); err != nil {
+		t.Fatal(err)
 	}
+}
+
+// hold has lists of a resource wait until release.
+func (a *api) hold(resource string) (release func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	held := make(chan struct{})
+	a.held[resource] = held
+	return func() { close(held) }
 }

@@ -47,6 +47,8 @@ type informer struct {
 	resource     string
 	registration cache.ResourceEventHandlerRegistration
 	beat         atomic.Int64
+	// missing is true once the API server has answered that it has no such resource.
+	missing atomic.Bool
 }
 
 func (i *informer) heard() time.Time { return time.Unix(0, i.beat.Load()) }
@@ -54,7 +56,7 @@ func (i *informer) heard() time.Time { return time.Unix(0, i.beat.Load()) }
 // informers are one for each source.
 type informers struct {
 	namespaces, quotas, roles, roleBindings, clusterRoles, clusterRoleBindings *informer
-	// acmeNamespaces may never sync: their CustomResourceDefinition may be missing.
+	// acmeNamespaces may never sync, because their CustomResourceDefinition may be missing.
 	acmeNamespaces *informer
 }
 
@@ -64,6 +66,16 @@ func (i informers) hard() []*informer {
 }
 
 func (i informers) all() []*informer { return append(i.hard(), i.acmeNamespaces) }
+
+// synced report, for each source, whether the handlers have seen all that it had at first. AcmeNamespaces are waited for, too, unless
+// their CustomResourceDefinition is missing: without them tenants and tiers are blank, and sums of tenants are incomplete.
+func (i informers) synced() []cache.InformerSynced {
+	var all []cache.InformerSynced
+	for _, h := range i.hard() {
+		all = append(all, h.registration.HasSynced)
+	}
+	return append(all, func() bool { return i.acmeNamespaces.missing.Load() || i.acmeNamespaces.registration.HasSynced() })
+}
 
 func newInformers(cfg *rest.Config, c clock.PassiveClock) (informers, error) {
 	core, err := restClient(cfg, corev1.SchemeGroupVersion, "/api")
@@ -94,14 +106,16 @@ func newInformers(cfg *rest.Config, c clock.PassiveClock) (informers, error) {
 			return informers{}, fmt.Errorf("trimming %s: %w", i.resource, err)
 		}
 	}
-	return set, set.acmeNamespaces.SetWatchErrorHandlerWithContext(quietIfMissing)
+	return set, set.acmeNamespaces.SetWatchErrorHandlerWithContext(set.acmeNamespaces.quietIfMissing)
 }
 
-// quietIfMissing reports errors as client-go does, but not that a CustomResourceDefinition is missing.
-func quietIfMissing(ctx context.Context, r *cache.Reflector, err error) {
-	if !apierrors.IsNotFound(err) {
-		cache.DefaultWatchErrorHandler(ctx, r, err)
+// quietIfMissing reports errors as client-go does, but records that a CustomResourceDefinition is missing.
+func (i *informer) quietIfMissing(ctx context.Context, r *cache.Reflector, err error) {
+	if apierrors.IsNotFound(err) {
+		i.missing.Store(true)
+		return
 	}
+	cache.DefaultWatchErrorHandler(ctx, r, err)
 }
 
 func restClient(cfg *rest.Config, gv schema.GroupVersion, path string) (rest.Interface, error) {

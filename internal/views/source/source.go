@@ -85,11 +85,7 @@ func (s *Source) Run(ctx context.Context) {
 	for _, i := range s.informer.all() {
 		running.Go(func() { i.RunWithContext(ctx) })
 	}
-	var synced []cache.InformerSynced
-	for _, i := range s.informer.hard() {
-		synced = append(synced, i.registration.HasSynced)
-	}
-	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
+	if !cache.WaitForCacheSync(ctx.Done(), s.informer.synced()...) {
 		return
 	}
 	s.mu.Lock()
