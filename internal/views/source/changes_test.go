@@ -31,7 +31,7 @@ func TestWhatAClusterRoleConcerns(t *testing.T) {
 	handler := s.handler(s.clusterRoleChanged)
 	want := func(why string, concerned bool) {
 		t.Helper()
-		got, cluster := s.take()
+		got, cluster, _ := s.take()
 		if slices.Contains(got, "a") != concerned || cluster != concerned {
 			t.Errorf("%s: %v, ClusterRoleBindings %t", why, got, cluster)
 		}

@@ -129,8 +129,8 @@ func (s *Source) usageDue() (time.Duration, bool) {
 	return usageInterval - s.clock.Since(s.lastUsage), len(s.usage) > 0
 }
 
-// take gives what is to be recomputed.
-func (s *Source) take() (names []string, cluster bool) {
+// take gives what is to be recomputed, and whether quotas changed that are not yet to be read.
+func (s *Source) take() (names []string, cluster, usageLeft bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.usage) > 0 && s.clock.Since(s.lastUsage) >= usageInterval {
@@ -139,18 +139,21 @@ func (s *Source) take() (names []string, cluster bool) {
 	}
 	names, cluster = slices.Collect(maps.Keys(s.dirty)), s.clusterDirty
 	s.dirty, s.clusterDirty = map[string]bool{}, false
-	return names, cluster
+	return names, cluster, len(s.usage) > 0
 }
 
 // publish makes the next snapshot, or the first one. Only one goroutine calls it. Nobody gets the empty one that the first is made of:
 // every client would see all of its rows deleted.
 func (s *Source) publish() {
 	horizon := s.seen.Load() // before reading: what is read is at least as new
-	names, cluster := s.take()
+	names, cluster, usageLeft := s.take()
 	before := s.Now()
 	first := before == nil
 	if first {
 		before = NewSnapshot()
+	}
+	if usageLeft { // what was seen is not all in the snapshot
+		horizon = before.Horizon
 	}
 	now := make(map[string]*rows.Namespace, len(names))
 	for _, name := range names {
