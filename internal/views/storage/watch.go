@@ -27,6 +27,8 @@ const (
 	watchJitter   = 0.5
 	// bookmarkInterval is how often a watch without events has a bookmark.
 	bookmarkInterval = time.Minute
+	// checkInterval is how often a watch checks that its source is not out of date.
+	checkInterval = 10 * time.Second
 	// roomStep is for how many more rows a watch makes room at least.
 	roomStep = 100
 )
@@ -239,31 +241,38 @@ func (w *watcher) run(ctx context.Context) {
 	defer end.Stop()
 	minute := w.Clock.NewTicker(bookmarkInterval)
 	defer minute.Stop()
+	check := w.Clock.NewTicker(checkInterval)
+	defer check.Stop()
 	for {
 		w.catchUp()
 		event, sent := w.next()
-		events := w.events
-		if sent == nil {
-			events = nil
-		}
 		select {
-		case events <- event:
+		case w.output(sent != nil) <- event:
 			sent()
 			if !w.makeRoom(len(w.known)) { // the client watches again, and is rejected with a reason
 				return
 			}
 		case <-w.now.Superseded(): // the next turn catches up
 		case <-minute.C():
+			w.due = true
+		case <-check.C():
 			if w.Reader.Check() != nil { // rights that were taken away may be unknown here
 				return
 			}
-			w.due = true
 		case <-end.C():
 			return
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// output is the channel of events, or nil if there is none to send.
+func (w *watcher) output(sending bool) chan<- watch.Event {
+	if sending {
+		return w.events
+	}
+	return nil
 }
 
 // remember keeps what the client knows for its next watch, if it has the version of that.
