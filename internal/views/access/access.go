@@ -16,7 +16,7 @@ const AllRoles = "*"
 // Role names a role: Role/NAME or ClusterRole/NAME.
 func Role(ref rbacv1.RoleRef) string { return ref.Kind + "/" + ref.Name }
 
-// Binding is what a RoleBinding or a ClusterRoleBinding says.
+// Binding is what a RoleBinding or a ClusterRoleBinding contains.
 type Binding struct {
 	// Role names the role, as Role does.
 	Role string

@@ -10,7 +10,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// Masters is the group whose members may do everything, whatever RBAC says.
+// Masters is the group whose members may do everything, regardless of RBAC.
 const Masters = "system:masters"
 
 // Subject is a user or a group by its name. Equal ones share their memory.

@@ -1,7 +1,7 @@
 // Copyright 2026 The Acme Platform Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rows makes the rows of the views from what the cluster says of namespaces, for a user. It is pure. What it makes is
+// Package rows makes the rows of the views from what the cluster contains about namespaces, for a user. It is pure. What it makes is
 // equal on every replica, byte by byte, and so are the versions.
 package rows
 
@@ -35,7 +35,7 @@ type Row struct {
 	Sum uint64
 }
 
-// Facts are what the cluster says of one namespace.
+// Facts are what the cluster contains about one namespace.
 type Facts struct {
 	Name    string
 	UID     types.UID
@@ -53,7 +53,7 @@ type Facts struct {
 	Grants access.Grants
 }
 
-// Owner is what an AcmeNamespace says.
+// Owner is what an AcmeNamespace contains.
 type Owner struct {
 	Name    string
 	Tenant  string

@@ -21,7 +21,7 @@ import (
 	"github.com/acme/platform-operator/internal/views/access"
 )
 
-// Quota is what a ResourceQuota says.
+// Quota is what a ResourceQuota contains.
 type Quota struct {
 	Name    string
 	Scopes  []string

@@ -25,7 +25,7 @@ func TestUsedWithoutHard(t *testing.T) {
 		"3": row.Object.(*v1alpha1.NamespaceUsage).Resources["pods"], "6": tenant.(*v1alpha1.TenantUsage).Resources["pods"],
 	} {
 		if r.Used == nil || r.Used.String() != used || r.Hard != nil || r.Percent != nil {
-			t.Errorf("of %s pods it says %+v", used, r)
+			t.Errorf("of %s pods it reports %+v", used, r)
 		}
 	}
 	if got := fmt.Sprint(NamespaceUsageCells(row.Object)); got != "[a sam@acme.com dev 1/∞ <none> 3/∞ <none> <none> <none> <none>]" {

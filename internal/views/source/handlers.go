@@ -152,7 +152,7 @@ func trimRules(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	return kept
 }
 
-// trimAcmeNamespace reads what rows need, and leaves blank what is not as the schema says.
+// trimAcmeNamespace reads what rows need, and leaves blank what does not match the schema.
 func trimAcmeNamespace(o *unstructured.Unstructured) *tenancy.AcmeNamespace {
 	spec := func(field string) string {
 		text, _, _ := unstructured.NestedString(o.Object, "spec", field)

@@ -277,7 +277,7 @@ func bounded(bindings []*rbacv1.RoleBinding) []*rbacv1.RoleBinding {
 	return bindings
 }
 
-// namespace is what the sources say of a namespace now, or nil if it does not exist.
+// namespace is what the sources contain about a namespace now, or nil if it does not exist.
 func (i informers) namespace(name string) *rows.Namespace {
 	ns, ok := keyed[*corev1.Namespace](i.namespaces, name)
 	if !ok {

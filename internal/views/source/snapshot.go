@@ -11,7 +11,7 @@ import (
 	"github.com/acme/platform-operator/internal/views/rows"
 )
 
-// Snapshot is what all sources said at one time. It never changes, so that readers need no locks.
+// Snapshot is what all sources contained at one time. It never changes, so that readers need no locks.
 type Snapshot struct {
 	// Horizon is the largest number of a change that was seen, and larger than that of an earlier snapshot with another content.
 	Horizon uint64
@@ -29,7 +29,7 @@ type Snapshot struct {
 
 // Change is how a snapshot differs from the one before.
 type Change struct {
-	// All says that any row may differ, because ClusterRoleBindings give something else.
+	// All is true if any row may differ, because ClusterRoleBindings give something else.
 	All bool
 	// Namespaces and Tenants are the names of the rows that may differ.
 	Namespaces []string
@@ -63,7 +63,7 @@ func (s *Snapshot) Since(earlier *Snapshot) ([]Change, bool) {
 	return changes, true
 }
 
-// Supersede tells those who wait that there is a newer snapshot. It is called once, after they can find it.
+// Supersede wakes waiters: there is a newer snapshot. It is called once, after they can find that.
 func (s *Snapshot) Supersede() { close(s.superseded) }
 
 // answer is what a user may in a namespace.
@@ -159,7 +159,7 @@ func (s *Snapshot) NamespaceUsage(u access.User, name string) (rows.Row, bool) {
 	return rows.NamespaceUsage(n, s.answer(u, n))
 }
 
-// TenantUsage is the usage of a tenant, if the user may see all that it is made of.
+// TenantUsage is the usage of a tenant, if the user may see every part of it.
 func (s *Snapshot) TenantUsage(u access.User, name string) (rows.Row, bool) {
 	t, ok := s.tenants[name]
 	if !ok {
@@ -213,7 +213,7 @@ func (s *Snapshot) differing(now map[string]*rows.Namespace) []string {
 	return names
 }
 
-// replace takes namespaces over into copies of the maps.
+// replace replaces namespaces, in copies of the maps.
 func (s *Snapshot) replace(names []string, now map[string]*rows.Namespace) {
 	before := s.namespaces
 	s.namespaces = maps.Clone(before)

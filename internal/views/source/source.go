@@ -46,7 +46,7 @@ type Source struct {
 	mu    sync.Mutex
 	dirty map[string]bool // namespaces to recompute
 	usage map[string]bool // namespaces of which only the quotas changed
-	// clusterDirty says that ClusterRoleBindings, or roles that they bind, changed.
+	// clusterDirty is true if ClusterRoleBindings, or roles that they bind, changed.
 	clusterDirty bool
 	lastUsage    time.Time
 	wake         chan struct{}

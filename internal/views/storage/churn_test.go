@@ -21,7 +21,7 @@ import (
 )
 
 // V17 in the design asks for lists within 100 ms. What counts here is processor time, of this process, until the answer: beside whatever else
-// runs on the machine, time says nothing about the views.
+// runs on the machine, time shows nothing about the views.
 const listPatience = 100 * time.Millisecond
 
 // churn has namespaces come, change twice and go, a hundred at a time, and takes the processor time until each list of another user is

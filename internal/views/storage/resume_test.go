@@ -90,7 +90,7 @@ func TestAVersionCanBeResumedFromAgain(t *testing.T) {
 	}
 }
 
-// A list at exactly a version says that version, although this replica has read further since.
+// A list at exactly a version has that version, although this replica has read further since.
 func TestAnExactVersionIsThatOfTheList(t *testing.T) {
 	c, _, s := fixture()
 	c.set("1", "a", "x", "sam")

@@ -23,7 +23,7 @@ func TestASlowWatchRemembersOnlyWhatItsUserMaySee(t *testing.T) {
 		c, _, s := fixture()
 		c.set("1", "b", "x", "sam")
 		w := &watcher{Storage: s, user: access.NewUser("sam", nil), now: c.Now()}
-		w.knows(toldOf(w.view.all(w.now, w.user)))
+		w.setKnown(sentRowsOf(w.view.all(w.now, w.user)))
 		for i := range lag {
 			c.set("2", fmt.Sprintf("other-%d", i), "x", "kim")
 		}

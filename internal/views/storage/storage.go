@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package storage answers requests for the views: lists, single rows and watches. There is one implementation for all of them; a
-// View says what differs.
+// View contains what differs.
 package storage
 
 import (
@@ -63,7 +63,7 @@ type Shared struct {
 	Clock   clock.WithTicker
 	Observe Observer
 
-	told *told
+	sent *sentAnswers
 
 	watches, watchedRows, waits *places.Places
 }
@@ -71,7 +71,7 @@ type Shared struct {
 // NewShared makes what storages share.
 func NewShared(r Reader, c clock.WithTicker, observe Observer) *Shared {
 	return &Shared{
-		Reader: r, Clock: c, Observe: observe, told: newTold(maxTold),
+		Reader: r, Clock: c, Observe: observe, sent: newSentAnswers(maxSentRows),
 		watches: places.New(MaxWatches, maxWatchesOfOne), watchedRows: places.New(maxWatchedRows, maxWatchedRowsOfOne),
 		waits: places.New(maxWaits, maxWaitsOfOne),
 	}
@@ -158,7 +158,7 @@ func (s *Storage) List(ctx context.Context, options *internalversion.ListOptions
 		}
 		version, _ = rows.ParseVersion(options.ResourceVersion)
 	}
-	s.told.put(s.identity(u, version.Fingerprint), toldOf(all))
+	s.sent.put(s.identity(u, version.Fingerprint), sentRowsOf(all))
 	m := matcherOf(options)
 	matching := make([]rows.Row, 0, len(all))
 	for _, r := range all {
@@ -254,7 +254,7 @@ func expired() error {
 	return apierrors.NewResourceExpired("the resourceVersion is of another view, user or time; list again without one")
 }
 
-// tooLarge is as kube-apiserver says it, so that clients know it.
+// tooLarge is worded as kube-apiserver words it, so that clients recognize it.
 func tooLarge(wanted, current uint64) error {
 	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", wanted, current), 1)
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{

@@ -113,7 +113,7 @@ func (e *events) want(all ...string) {
 				e.t.Fatalf("the event is %s, not %s", text, want)
 			}
 			if got.Type == watch.Deleted && len(n.Labels)+len(n.Roles)+len(n.Phase) > 0 {
-				e.t.Errorf("the event tells more than that it is gone: %+v", n)
+				e.t.Errorf("the event contains more than that it is gone: %+v", n)
 			}
 		case <-time.After(5 * time.Second):
 			e.t.Fatalf("there is no event, and not %s", want)
@@ -375,23 +375,23 @@ func TestVersionsOfOthersAreWaitedFor(t *testing.T) {
 	}
 }
 
-func TestToldIsBounded(t *testing.T) {
-	told := newTold(10)
+func TestSentAnswersAreBounded(t *testing.T) {
+	sent := newSentAnswers(10)
 	for i := range 100 {
-		told.put(answerID{byte(i)}, toldRows{"a": {}, "b": {}})
+		sent.put(answerID{byte(i)}, sentRows{"a": {}, "b": {}})
 	}
-	if len(told.answers) != 3 || told.rows != 9 || told.recent.Len() != 3 {
-		t.Errorf("%d answers with %d rows are kept", len(told.answers), told.rows)
+	if len(sent.answers) != 3 || sent.rows != 9 || sent.recent.Len() != 3 {
+		t.Errorf("%d answers with %d rows are kept", len(sent.answers), sent.rows)
 	}
-	if _, ok := told.get(answerID{99}); !ok {
+	if _, ok := sent.get(answerID{99}); !ok {
 		t.Error("the last answer is forgotten")
 	}
-	told.get(answerID{97})
-	told.put(answerID{100}, toldRows{"a": {}, "b": {}})
-	if _, ok := told.get(answerID{97}); !ok {
+	sent.get(answerID{97})
+	sent.put(answerID{100}, sentRows{"a": {}, "b": {}})
+	if _, ok := sent.get(answerID{97}); !ok {
 		t.Error("an answer that was used is forgotten before others")
 	}
-	if _, ok := told.get(answerID{98}); ok {
+	if _, ok := sent.get(answerID{98}); ok {
 		t.Error("the oldest answer is kept")
 	}
 }

@@ -74,13 +74,13 @@ type watcher struct {
 
 	now *source.Snapshot
 	// known is what the client knows, before selectors: rows that do not match are in it too.
-	known       toldRows
+	known       sentRows
 	fingerprint rows.Fingerprint
 	// pending are the names of the rows to compare, sorted.
 	pending []string
-	// initial says that the bookmark at the end of the initial events is still to be sent.
+	// initial is true until the bookmark at the end of the initial events is sent.
 	initial bool
-	// marked is the fingerprint in the last bookmark, and due says that it is time for another.
+	// marked is the fingerprint in the last bookmark, and due is true when it is time for another.
 	marked rows.Fingerprint
 	due    bool
 
@@ -136,11 +136,11 @@ func (w *watcher) start(ctx context.Context, o *internalversion.ListOptions) err
 			return err
 		}
 		if fromStart || o.SendInitialEvents == nil {
-			w.knows(toldRows{})
+			w.setKnown(sentRows{})
 			w.pending, w.initial = w.view.names(w.now, w.user), fromStart && w.bookmarks
 			return nil
 		}
-		w.knows(toldOf(w.view.all(w.now, w.user)))
+		w.setKnown(sentRowsOf(w.view.all(w.now, w.user)))
 		return nil
 	}
 	v, err := parse(o.ResourceVersion)
@@ -154,34 +154,34 @@ func (w *watcher) start(ctx context.Context, o *internalversion.ListOptions) err
 // a replica that has read further is waited for.
 func (w *watcher) resume(ctx context.Context, v rows.Version) error {
 	w.now = w.Reader.Now()
-	if w.recall(v) {
+	if w.resumeFrom(v) {
 		return nil
 	}
 	if v.Horizon <= w.now.Horizon {
 		return expired()
 	}
 	w.now, _ = w.await(ctx, v.Horizon)
-	if w.recall(v) {
+	if w.resumeFrom(v) {
 		return nil
 	}
 	return expired()
 }
 
-func (w *watcher) recall(v rows.Version) bool {
-	w.knows(toldOf(w.view.all(w.now, w.user)))
+func (w *watcher) resumeFrom(v rows.Version) bool {
+	w.setKnown(sentRowsOf(w.view.all(w.now, w.user)))
 	if w.fingerprint == v.Fingerprint {
 		return true
 	}
-	r, ok := w.told.get(w.identity(w.user, v.Fingerprint))
+	r, ok := w.sent.get(w.identity(w.user, v.Fingerprint))
 	if ok {
-		w.knows(maps.Clone(r))
+		w.setKnown(maps.Clone(r))
 		w.compareAll()
 	}
 	return ok
 }
 
-// knows sets what the client knows.
-func (w *watcher) knows(r toldRows) {
+// setKnown sets what the client knows.
+func (w *watcher) setKnown(r sentRows) {
 	w.known, w.fingerprint = r, rows.NewFingerprint(w.view.Resource)
 	for _, t := range r {
 		w.fingerprint = w.fingerprint.Toggle(t.sum)
@@ -278,7 +278,7 @@ func (w *watcher) output(sending bool) chan<- watch.Event {
 // remember keeps what the client knows for its next watch, if it has the version of that.
 func (w *watcher) remember() {
 	if w.bookmarks && w.marked == w.fingerprint {
-		w.told.put(w.identity(w.user, w.fingerprint), w.known)
+		w.sent.put(w.identity(w.user, w.fingerprint), w.known)
 	}
 }
 
@@ -306,8 +306,8 @@ func (w *watcher) next() (watch.Event, func()) {
 	return watch.Event{}, nil
 }
 
-// difference compares one row with what the client knows. There is no event if the client need not see the difference; more says
-// that there is another difference.
+// difference compares one row with what the client knows. There is no event if the client need not see the difference; more is
+// true if there is another difference.
 func (w *watcher) difference(name string) (event watch.Event, learn func(), more bool) {
 	before, had := w.known[name]
 	row, visible := w.view.row(w.now, w.user, name)
@@ -324,13 +324,13 @@ func (w *watcher) difference(name string) (event watch.Event, learn func(), more
 		if had {
 			w.forget(name, before)
 		}
-		w.known[name] = toldOfRow(row)
+		w.known[name] = sentRowOf(row)
 		w.fingerprint = w.fingerprint.Toggle(row.Sum)
 	}, false
 }
 
 // changed is the event about a row that is new to the client, or differs from what it knows.
-func (w *watcher) changed(name string, before toldRow, had bool, row rows.Row) watch.Event {
+func (w *watcher) changed(name string, before sentRow, had bool, row rows.Row) watch.Event {
 	matched, matches := had && w.match.matches(name, before.labels), w.match.matches(name, row.GetLabels())
 	switch {
 	case matched && matches:
@@ -343,13 +343,13 @@ func (w *watcher) changed(name string, before toldRow, had bool, row rows.Row) w
 	return watch.Event{}
 }
 
-func (w *watcher) forget(name string, t toldRow) {
+func (w *watcher) forget(name string, t sentRow) {
 	delete(w.known, name)
 	w.fingerprint = w.fingerprint.Toggle(t.sum)
 }
 
-// deleted says no more than that a row is gone: the client may no longer see more.
-func (w *watcher) deleted(name string, t toldRow) watch.Event {
+// deleted reports no more than that a row is gone: the client may no longer see more.
+func (w *watcher) deleted(name string, t sentRow) watch.Event {
 	o := w.view.object()
 	o.SetName(name)
 	o.SetUID(t.uid)

@@ -15,29 +15,29 @@ import (
 	"github.com/acme/platform-operator/internal/views/rows"
 )
 
-// maxTold is how many rows all remembered answers have together.
-const maxTold = 200_000
+// maxSentRows is how many rows all remembered answers have together.
+const maxSentRows = 200_000
 
-// toldRow is what a client knows of a row.
-type toldRow struct {
+// sentRow is what a client knows of a row.
+type sentRow struct {
 	uid    types.UID
 	sum    uint64
 	labels map[string]string
 }
 
-// toldRows are an answer before selectors, by name. It is shared, and must not be changed.
-type toldRows map[string]toldRow
+// sentRows are an answer before selectors, by name. It is shared, and must not be changed.
+type sentRows map[string]sentRow
 
-func toldOf(all []rows.Row) toldRows {
-	t := make(toldRows, len(all))
+func sentRowsOf(all []rows.Row) sentRows {
+	t := make(sentRows, len(all))
 	for _, r := range all {
-		t[r.GetName()] = toldOfRow(r)
+		t[r.GetName()] = sentRowOf(r)
 	}
 	return t
 }
 
-func toldOfRow(r rows.Row) toldRow {
-	return toldRow{uid: r.GetUID(), sum: r.Sum, labels: r.GetLabels()}
+func sentRowOf(r rows.Row) sentRow {
+	return sentRow{uid: r.GetUID(), sum: r.Sum, labels: r.GetLabels()}
 }
 
 // answerID is who got an answer, of which view, and what was in it.
@@ -54,9 +54,9 @@ func (s *Storage) identity(u access.User, f rows.Fingerprint) answerID {
 	return answerID(h.Sum(nil))
 }
 
-// told records what was sent to users, so that a watch can resume from there although rows have changed. Without it the answer is 410,
-// and clients list again.
-type told struct {
+// sentAnswers record what was sent to users, so that a watch can resume from there although rows have changed. Without a record the
+// answer is 410, and clients list again.
+type sentAnswers struct {
 	mu      sync.Mutex
 	max     int
 	rows    int
@@ -66,40 +66,40 @@ type told struct {
 
 type answer struct {
 	id   answerID
-	rows toldRows
+	rows sentRows
 }
 
 // weight counts an answer without rows too.
 func (a *answer) weight() int { return len(a.rows) + 1 }
 
-func newTold(size int) *told {
-	return &told{max: size, answers: map[answerID]*list.Element{}, recent: list.New()}
+func newSentAnswers(size int) *sentAnswers {
+	return &sentAnswers{max: size, answers: map[answerID]*list.Element{}, recent: list.New()}
 }
 
-func (t *told) put(id answerID, r toldRows) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if e, ok := t.answers[id]; ok {
-		t.recent.MoveToFront(e)
+func (s *sentAnswers) put(id answerID, r sentRows) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e, ok := s.answers[id]; ok {
+		s.recent.MoveToFront(e)
 		return
 	}
 	a := &answer{id: id, rows: r}
-	t.answers[id] = t.recent.PushFront(a)
-	t.rows += a.weight()
-	for t.rows > t.max {
-		oldest := t.recent.Remove(t.recent.Back()).(*answer)
-		delete(t.answers, oldest.id)
-		t.rows -= oldest.weight()
+	s.answers[id] = s.recent.PushFront(a)
+	s.rows += a.weight()
+	for s.rows > s.max {
+		oldest := s.recent.Remove(s.recent.Back()).(*answer)
+		delete(s.answers, oldest.id)
+		s.rows -= oldest.weight()
 	}
 }
 
-func (t *told) get(id answerID) (toldRows, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	e, ok := t.answers[id]
+func (s *sentAnswers) get(id answerID) (sentRows, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, ok := s.answers[id]
 	if !ok {
 		return nil, false
 	}
-	t.recent.MoveToFront(e)
+	s.recent.MoveToFront(e)
 	return e.Value.(*answer).rows, true
 }
