@@ -45,6 +45,13 @@ func (p *Places) Take(name string, n int) (free func(), ok bool) {
 	}), true
 }
 
+// Exhausted reports whether a user has not so many places left, however many there are for all.
+func (p *Places) Exhausted(name string, n int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.byUser[accountable(name)]+n > p.each
+}
+
 // Taken is how many places are taken: by all, and by a user.
 func (p *Places) Taken(name string) (all, user int) {
 	p.mu.Lock()

@@ -32,11 +32,11 @@ func TestPlacesAreGivenBack(t *testing.T) {
 		}
 	}
 	four, ok := p.Take("sam", 4)
-	if _, more := p.Take("sam", 3); !ok || more {
+	if _, more := p.Take("sam", 3); !ok || more || !p.Exhausted("sam", 3) || p.Exhausted("sam", 2) {
 		t.Error("sam may have 6 and no more")
 	}
 	two, _ := p.Take("sam", 2)
-	if _, more := p.Take("kim", 5); more {
+	if _, more := p.Take("kim", 5); more || p.Exhausted("kim", 5) {
 		t.Error("there are 10 places, and no more")
 	}
 	taken("sam", 6, 6)

@@ -5,6 +5,7 @@ package storage
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -44,11 +45,11 @@ func (s *Storage) Watch(ctx context.Context, options *internalversion.ListOption
 		Storage: s, user: u, match: matcherOf(options), bookmarks: options.AllowWatchBookmarks, events: make(chan watch.Event),
 	}
 	if !w.take(s.watches, 1) {
-		return nil, tooMany()
+		return nil, tooManyWatches(s.watches.Exhausted(u.Name, 1))
 	}
 	err = w.start(ctx, options)
-	if err == nil && !w.makeRoom(len(w.known)+len(w.pending)) {
-		err = tooMany()
+	if n := len(w.known) + len(w.pending); err == nil && !w.makeRoom(n) {
+		err = tooManyRows(s.watchedRows.Exhausted(u.Name, max(n, roomStep)))
 	}
 	if err != nil {
 		w.free()
@@ -59,9 +60,27 @@ func (s *Storage) Watch(ctx context.Context, options *internalversion.ListOption
 	return w, nil
 }
 
-func tooMany() error {
-	return apierrors.NewTooManyRequests(
-		"you have, or this server has, as many watches, or rows in them, as it can serve; end some that you no longer need, and try again", 1)
+// tooManyWatches rejects a watch because of the limit of its user, or else that of all.
+func tooManyWatches(own bool) error {
+	if own {
+		return tooMany("you have %d watches, the most for one user (the service accounts of a namespace count as one); "+
+			"end some that you no longer need, and try again", maxWatchesOfOne)
+	}
+	return tooMany("this server has %d watches, the most that it serves; try again later, or list instead", MaxWatches)
+}
+
+// tooManyRows rejects a watch because of the limit of its user, or else that of all.
+func tooManyRows(own bool) error {
+	if own {
+		return tooMany("your watches would have more than %d rows, the most for one user (the service accounts of a namespace count as one); "+
+			"end some that you no longer need, and try again", maxWatchedRowsOfOne)
+	}
+	return tooMany("the watches of this server would have more than %d rows, the most that it serves; try again later, or list instead",
+		maxWatchedRows)
+}
+
+func tooMany(format string, most int) error {
+	return apierrors.NewTooManyRequests(fmt.Sprintf(format, most), 1)
 }
 
 // watcher compares what its client knows with the newest snapshot, whenever there is one. It keeps no queue of events: a client that
