@@ -6,7 +6,6 @@ package storage
 import (
 	"context"
 	"testing"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -34,9 +33,7 @@ func TestAWatchWaitsForWhatAnotherReplicaHasRead(t *testing.T) {
 		w, err := s.Watch(as("sam"), &internalversion.ListOptions{ResourceVersion: v})
 		done <- opened{w, err}
 	}()
-	for !now.HasWaiters() {
-		time.Sleep(time.Millisecond) //nolint:forbidigo // until it waits
-	}
+	until(t, now.HasWaiters)
 	c.set("2", "b", "x", "sam")
 	w := <-done
 	if w.error != nil {

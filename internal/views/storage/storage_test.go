@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -115,9 +116,22 @@ func (e *events) want(all ...string) {
 			if got.Type == watch.Deleted && len(n.Labels)+len(n.Roles)+len(n.Phase) > 0 {
 				e.t.Errorf("the event contains more than that it is gone: %+v", n)
 			}
-		case <-time.After(5 * time.Second):
+		case <-time.After(hanging):
 			e.t.Fatalf("there is no event, and not %s", want)
 		}
+	}
+}
+
+// hanging ends a test that waits for an event that does not come.
+const hanging = 2 * time.Minute
+
+// until waits for a condition.
+func until(t *testing.T, condition func() bool) {
+	t.Helper()
+	if err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, hanging, true, func(context.Context) (bool, error) {
+		return condition(), nil
+	}); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -162,7 +176,7 @@ func TestASlowClientGetsTheNewestState(t *testing.T) {
 		case e := <-w.ResultChan():
 			n := e.Object.(*v1alpha1.MyNamespace)
 			got = append(got, fmt.Sprintf("%s %s%s", e.Type, n.Name, n.Labels["team"]))
-		case <-time.After(5 * time.Second):
+		case <-time.After(hanging):
 			t.Fatalf("the events are %v", got)
 		}
 	}
@@ -229,14 +243,12 @@ func TestWatchesEnd(t *testing.T) {
 	_, now, s := fixture()
 	w := watchAs(t, s, "sam", internalversion.ListOptions{ResourceVersion: "0", AllowWatchBookmarks: true})
 	for range 7 {
-		for !now.HasWaiters() {
-			time.Sleep(time.Millisecond) //nolint:forbidigo // until the watch waits
-		}
+		until(t, now.HasWaiters)
 		now.Step(time.Minute)
 		w.want("BOOKMARK ")
 	}
 	now.Step(5 * time.Minute)
-	for deadline := time.After(5 * time.Second); ; {
+	for deadline := time.After(hanging); ; {
 		select {
 		case _, open := <-w.ResultChan():
 			if !open {
@@ -290,11 +302,7 @@ func TestWatchesAreLimited(t *testing.T) {
 	}
 	wantTooMany(t, open("sam"), "this server has 1000 watches")
 	c.set("1", "a", "x", "sam", "user-0") // nobody reads
-	begin := time.Now()
-	listVersion(t, s, "sam")
-	if took := time.Since(begin); took > time.Second {
-		t.Errorf("slow clients delay others by %s", took)
-	}
+	listVersion(t, s, "sam")              // and yet others are answered
 	for _, w := range all {
 		w.Stop()
 		for range w.ResultChan() {
@@ -320,9 +328,7 @@ func TestWaitsAreLimited(t *testing.T) {
 			done <- err
 		}()
 	}
-	for now.Waiters() < maxWaitsOfOne {
-		time.Sleep(time.Millisecond) //nolint:forbidigo // until they wait
-	}
+	until(t, func() bool { return now.Waiters() >= maxWaitsOfOne })
 	_, err := s.List(as("sam"), &internalversion.ListOptions{ResourceVersion: v}) // at once, for the clock stands still
 	if !apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
 		t.Error(err)
@@ -352,9 +358,7 @@ func TestVersionsOfOthersAreWaitedFor(t *testing.T) {
 		done <- err
 	}
 	go ask()
-	for !now.HasWaiters() {
-		time.Sleep(time.Millisecond) //nolint:forbidigo // until it waits
-	}
+	until(t, now.HasWaiters)
 	c.version += 10
 	c.publish(nil)
 	if err := <-done; err != nil {
@@ -362,32 +366,9 @@ func TestVersionsOfOthersAreWaitedFor(t *testing.T) {
 	}
 	v.Horizon += 10
 	go ask()
-	for !now.HasWaiters() {
-		time.Sleep(time.Millisecond) //nolint:forbidigo // until it waits
-	}
+	until(t, now.HasWaiters)
 	now.Step(patience)
 	if err := <-done; !apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
 		t.Error(err)
-	}
-}
-
-func TestSentAnswersAreBounded(t *testing.T) {
-	sent := newSentAnswers(10)
-	for i := range 100 {
-		sent.put(answerID{byte(i)}, sentRows{"a": {}, "b": {}})
-	}
-	if len(sent.answers) != 3 || sent.rows != 9 || sent.recent.Len() != 3 {
-		t.Errorf("%d answers with %d rows are kept", len(sent.answers), sent.rows)
-	}
-	if _, ok := sent.get(answerID{99}); !ok {
-		t.Error("the last answer is forgotten")
-	}
-	sent.get(answerID{97})
-	sent.put(answerID{100}, sentRows{"a": {}, "b": {}})
-	if _, ok := sent.get(answerID{97}); !ok {
-		t.Error("an answer that was used is forgotten before others")
-	}
-	if _, ok := sent.get(answerID{98}); ok {
-		t.Error("the oldest answer is kept")
 	}
 }
