@@ -111,10 +111,13 @@ func run(t *testing.T, a *api) *Source {
 	return s
 }
 
-// until waits for a condition. Only the deadline of the tests limits it.
+// hanging ends a test that waits for what does not come.
+const hanging = 2 * time.Minute
+
+// until waits for a condition.
 func until(t *testing.T, condition func() bool) {
 	t.Helper()
-	if err := wait.PollUntilContextCancel(t.Context(), time.Millisecond, true, func(context.Context) (bool, error) {
+	if err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, hanging, true, func(context.Context) (bool, error) {
 		return condition(), nil
 	}); err != nil {
 		t.Fatal(err)

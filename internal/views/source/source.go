@@ -92,6 +92,11 @@ func (s *Source) Run(ctx context.Context) {
 	s.clusterDirty = true
 	s.mu.Unlock()
 	s.publish()
+	s.follow(ctx)
+}
+
+// follow publishes a snapshot after each burst of changes.
+func (s *Source) follow(ctx context.Context) {
 	for s.await(ctx) {
 		s.publish()
 	}

@@ -4,7 +4,10 @@
 package source
 
 import (
+	"context"
+	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -85,4 +88,32 @@ func TestTheHorizonWaitsForQuotas(t *testing.T) {
 	want("something else has changed meanwhile", 21, 1)
 	s.clock.(*clocktesting.FakeClock).Step(usageInterval)
 	want("the quota waits no longer", 40, 2)
+}
+
+// A snapshot comes one burst after the first change, however many changes follow that one.
+func TestASnapshotComesAfterABurst(t *testing.T) {
+	s := offline(t)
+	now := s.clock.(*clocktesting.FakeClock)
+	s.publish()
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer stop()
+	running.Go(func() { s.follow(ctx) })
+	before := s.Now()
+	const marks = 10
+	for i := range marks {
+		name := fmt.Sprint("space-", i)
+		add(t, s.informer.namespaces, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		s.mark(name)
+		until(t, now.HasWaiters)
+		if s.Now() != before {
+			t.Fatalf("there is a snapshot after %s", time.Duration(i)*burst/marks)
+		}
+		now.Step(burst / marks)
+	}
+	until(t, func() bool { return s.Now() != before })
+	if got := s.Now().Gettable(master); len(got) != marks {
+		t.Errorf("the snapshot has %v of %d namespaces", got, marks)
+	}
 }
