@@ -10,8 +10,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// Masters is the group whose members may do everything, regardless of RBAC.
-const Masters = "system:masters"
+// masters is the group whose members may do everything, regardless of RBAC.
+const masters = "system:masters"
 
 // Subject is a user or a group by its name. Equal ones share their memory.
 type Subject = unique.Handle[subject]
@@ -77,7 +77,7 @@ func NewUser(name string, groups []string) User {
 	groups = slices.Clone(groups)
 	slices.Sort(groups)
 	groups = slices.Compact(groups)
-	u := User{Name: name, Groups: groups, subjects: []Subject{UserSubject(name)}, master: slices.Contains(groups, Masters)}
+	u := User{Name: name, Groups: groups, subjects: []Subject{UserSubject(name)}, master: slices.Contains(groups, masters)}
 	for _, g := range groups {
 		u.subjects = append(u.subjects, GroupSubject(g))
 	}
@@ -86,6 +86,3 @@ func NewUser(name string, groups []string) User {
 
 // Subjects are what bindings may call the user.
 func (u User) Subjects() []Subject { return u.subjects }
-
-// Master reports whether the user is a member of system:masters.
-func (u User) Master() bool { return u.master }

@@ -29,9 +29,9 @@ const (
 	burst = 50 * time.Millisecond
 	// usageInterval is the least time between two snapshots because of ResourceQuotas: they change with every pod.
 	usageInterval = time.Second
-	// Silence is how long a source may send neither an event nor a bookmark, which comes each minute, until nothing that was read
+	// silenceLimit is how long a source may send neither an event nor a bookmark, which comes each minute, until nothing that was read
 	// from it counts as current.
-	Silence = 150 * time.Second
+	silenceLimit = 150 * time.Second
 )
 
 // Source reads the cluster.
@@ -71,7 +71,7 @@ func (s *Source) Check() error {
 		return fmt.Errorf("the cluster has not been read yet; wait, or see the log for what cannot be read")
 	}
 	for _, i := range s.informer.hard() {
-		if silence := s.clock.Since(i.heard()); silence > Silence {
+		if silence := s.clock.Since(i.heard()); silence > silenceLimit {
 			return fmt.Errorf("the API server has sent nothing about %s for %s; check the connection to it", i.resource, silence.Round(time.Second))
 		}
 	}
