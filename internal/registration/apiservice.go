@@ -6,6 +6,7 @@ package registration
 import (
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -72,10 +73,20 @@ func referencesOf(owners []metav1.OwnerReference) (out []any) {
 	return out
 }
 
-// requireVerification has API servers verify the reader, whatever somebody else has set: with insecureSkipTLSVerify they reject a caBundle.
-// It is not part of what is desired, because an APIService that is read does not have the field when it is false.
-func requireVerification(u *unstructured.Unstructured) {
-	u.Object["spec"].(map[string]any)["insecureSkipTLSVerify"] = false
+// changed returns the live APIService with everything that is desired. Labels of others stay. The spec is the desired one alone: it has no
+// insecureSkipTLSVerify, with which API servers reject a caBundle. So are the owners: the APIService must not outlive them.
+func changed(live, desired *unstructured.Unstructured) *unstructured.Unstructured {
+	out := live.DeepCopy()
+	labels := map[string]string{}
+	maps.Copy(labels, live.GetLabels())
+	for _, key := range ownLabels {
+		delete(labels, key)
+	}
+	maps.Copy(labels, desired.GetLabels())
+	out.SetLabels(labels)
+	out.SetOwnerReferences(desired.GetOwnerReferences())
+	out.Object["spec"] = desired.Object["spec"]
+	return out
 }
 
 // upToDate reports whether the live APIService is as desired, so that nothing has to be sent.

@@ -104,9 +104,34 @@ func TestUpToDate(t *testing.T) {
 		if got := upToDate(live, want()); got != tc.want {
 			t.Errorf("%s: %v", tc.reason, got)
 		}
+		if !upToDate(changed(live, want()), want()) {
+			t.Errorf("%s: it is not up to date after it was changed", tc.reason)
+		}
 	}
 	if upToDate(want(), desired(ours, owner("uid"), 443, []byte("pem"), "")) {
 		t.Error("labels of OLM stay after OLM")
+	}
+}
+
+func TestChanged(t *testing.T) {
+	live := desired(ours, owner("other"), 1, nil, "x.v1")
+	live.SetResourceVersion("7")
+	live.Object["spec"].(map[string]any)["insecureSkipTLSVerify"] = true
+	labels := live.GetLabels()
+	labels["team"] = "a"
+	live.SetLabels(labels)
+	before := live.DeepCopy()
+	want := desired(ours, owner("uid"), 443, []byte("pem"), "")
+	labels = want.GetLabels()
+	labels["team"] = "a"
+	out := changed(live, want)
+	want.SetLabels(labels)
+	want.SetResourceVersion("7")
+	if diff := cmp.Diff(want.Object, out.Object); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(before.Object, live.Object); diff != "" {
+		t.Errorf("what the cache holds has changed (-want +got):\n%s", diff)
 	}
 }
 

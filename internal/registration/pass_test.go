@@ -14,7 +14,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -66,10 +65,6 @@ func (w writes) Create(context.Context, client.Object, ...client.CreateOption) e
 
 func (w writes) Patch(context.Context, client.Object, client.Patch, ...client.PatchOption) error {
 	return w.write("patch", client.DeleteOptions{})
-}
-
-func (w writes) Apply(context.Context, runtime.ApplyConfiguration, ...client.ApplyOption) error {
-	return w.write("apply", client.DeleteOptions{})
 }
 
 func (w writes) Delete(_ context.Context, _ client.Object, opts ...client.DeleteOption) error {

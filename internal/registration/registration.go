@@ -20,6 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -280,7 +281,8 @@ func (r *registrar) carryOut(ctx context.Context, d decision, w world, bundle []
 	return nil
 }
 
-// write sends nothing if the APIService is as it was decided already.
+// write sends nothing if the APIService is as it was decided already. What it sends fails if the APIService is another one than the caches
+// show: another installation may have registered meanwhile.
 func (r *registrar) write(ctx context.Context, d decision, w world, bundle []byte) error {
 	switch {
 	case d.cause == causeNameTaken:
@@ -292,17 +294,30 @@ func (r *registrar) write(ctx context.Context, d decision, w world, bundle []byt
 		if w.apiService != nil && upToDate(w.apiService, want) {
 			return nil
 		}
-		requireVerification(want)
-		err := r.live.Apply(ctx, client.ApplyConfigurationFromUnstructured(want), client.FieldOwner(names.FieldManager("views")), client.ForceOwnership)
-		if err != nil {
-			return fmt.Errorf("applying the APIService: %w", err)
-		}
+		return r.register(ctx, w.apiService, want)
 	case w.apiService != nil:
 		uid := w.apiService.GetUID()
 		err := r.live.Delete(ctx, w.apiService, client.Preconditions{UID: &uid})
 		if client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("deleting the APIService: %w", err)
 		}
+	}
+	return nil
+}
+
+// register creates the APIService, or changes the one that was seen. It does not apply: an apply creates and changes, whichever is needed,
+// and two installations that both see no APIService would take it from each other.
+func (r *registrar) register(ctx context.Context, live, want *unstructured.Unstructured) error {
+	manager := client.FieldOwner(names.FieldManager("views"))
+	if live == nil {
+		if err := r.live.Create(ctx, want, manager); err != nil {
+			return fmt.Errorf("creating the APIService: %w", err)
+		}
+		return nil
+	}
+	patch := client.MergeFromWithOptions(live, client.MergeFromWithOptimisticLock{})
+	if err := r.live.Patch(ctx, changed(live, want), patch, manager); err != nil {
+		return fmt.Errorf("changing the APIService: %w", err)
 	}
 	return nil
 }
