@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -33,6 +34,18 @@ func TestTheOperatorMayRegisterNoOtherAPI(t *testing.T) {
 		}
 		// The API server takes some seconds to enforce a policy that is new.
 		c.eventually("the policy answers", func() bool { return isForbidden(mine.Create(t.Context(), u.DeepCopy(), client.DryRunAll), tc.refused) })
+		if tc.refused == "" {
+			c.must(admin.Create(t.Context(), u))
+		}
+	}
+	for patch, refused := range map[string]string{
+		`{"spec":{"service":{"namespace":"default"}}}`:           "the operator must not have its API answered from another namespace than its own",
+		`{"spec":{"service":null,"insecureSkipTLSVerify":null}}`: "the operator must not have its API answered from another namespace than its own",
+		`{"spec":{"versionPriority":11}}`:                        "",
+	} {
+		if err := mine.Patch(t.Context(), registration.NewAPIService(), client.RawPatch(types.MergePatchType, []byte(patch))); !isForbidden(err, refused) {
+			t.Errorf("%s: %v, want the refusal %q", patch, err, refused)
+		}
 	}
 	var others []string
 	for _, verb := range []string{"get", "patch", "update", "delete", "list"} {
