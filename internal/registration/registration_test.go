@@ -150,13 +150,15 @@ func TestAnAPIServiceOfSomebodyElseIsLeftAlone(t *testing.T) {
 
 // V10: endpoints are ready, and what is behind them cannot be used. All faults end the same way, and heal by themselves.
 func TestAnUnreachableReaderIsUnregistered(t *testing.T) {
+	itself := func(c *cluster) { c.pass(2 * time.Minute) }
 	for _, fault := range []struct {
-		name        string
-		begin, heal func(*cluster)
+		name              string
+		begin, end, retry func(*cluster)
 	}{
-		{"nobody listens", func(c *cluster) { c.refuse() }, func(c *cluster) { c.listen() }},
-		{"another certificate", func(c *cluster) { c.show(registration.NewPair(names, time.Now())) }, func(c *cluster) { c.freeze(false) }},
-		{"no front proxy: 401", func(c *cluster) { c.answer(http.StatusUnauthorized) }, func(c *cluster) { c.answer(0) }},
+		{"nobody listens", func(c *cluster) { c.refuse() }, func(c *cluster) { c.listen() }, itself},
+		{"another certificate", func(c *cluster) { c.show(registration.NewPair(names, time.Now())) }, func(c *cluster) { c.freeze(false) }, itself},
+		// A new leader does not wait to try again.
+		{"no front proxy: 401", func(c *cluster) { c.answer(http.StatusUnauthorized) }, func(c *cluster) { c.answer(0) }, func(c *cluster) { c.start() }},
 	} {
 		t.Run(fault.name, func(t *testing.T) {
 			c := newCluster(t)
@@ -174,12 +176,17 @@ func TestAnUnreachableReaderIsUnregistered(t *testing.T) {
 
 			c.pass(time.Minute)
 			c.eventually("it is tried again", func() bool { return c.registered() != nil })
+			tried := c.time()
 			c.noticed()
 			c.pass(time.Minute)
 			c.eventually("it is gone again", func() bool { return c.registered() == nil })
 
-			fault.heal(c)
-			c.start() // a new leader does not wait to try again
+			fault.end(c)
+			c.settle()
+			if again := c.registered() != nil; again && c.time().Before(tried.Add(2*time.Minute)) {
+				t.Error("it is registered again before its time")
+			}
+			fault.retry(c)
 			c.eventually("it heals", c.available)
 		})
 	}
