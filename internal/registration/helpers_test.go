@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -77,6 +78,22 @@ func (c *cluster) deletedNamespace(name string) *corev1.Namespace {
 func gone(ns *corev1.Namespace) func() bool {
 	return func() bool {
 		return apierrors.IsNotFound(admin.Get(context.Background(), client.ObjectKeyFromObject(ns), &corev1.Namespace{}))
+	}
+}
+
+// blocked reports whether a Namespace that is being deleted cannot be, because an API does not answer, or no longer has to wait for that:
+// on a busy machine, the API may be unregistered by then.
+func (c *cluster) blocked(ns *corev1.Namespace) func() bool {
+	return func() bool {
+		o := &corev1.Namespace{}
+		err := admin.Get(context.Background(), client.ObjectKeyFromObject(ns), o)
+		if c.registered() == nil {
+			return true
+		}
+		c.must(err)
+		return slices.ContainsFunc(o.Status.Conditions, func(condition corev1.NamespaceCondition) bool {
+			return condition.Type == corev1.NamespaceDeletionDiscoveryFailure && condition.Status == corev1.ConditionTrue
+		})
 	}
 }
 

@@ -152,13 +152,13 @@ func TestAnAPIServiceOfSomebodyElseIsLeftAlone(t *testing.T) {
 func TestAnUnreachableReaderIsUnregistered(t *testing.T) {
 	itself := func(c *cluster) { c.pass(2 * time.Minute) }
 	for _, fault := range []struct {
-		name              string
+		name, namespace   string
 		begin, end, retry func(*cluster)
 	}{
-		{"nobody listens", func(c *cluster) { c.refuse() }, func(c *cluster) { c.listen() }, itself},
-		{"another certificate", func(c *cluster) { c.show(registration.NewPair(names, time.Now())) }, func(c *cluster) { c.freeze(false) }, itself},
+		{"nobody listens", "refused", func(c *cluster) { c.refuse() }, func(c *cluster) { c.listen() }, itself},
+		{"another certificate", "distrusted", func(c *cluster) { c.show(registration.NewPair(names, time.Now())) }, func(c *cluster) { c.freeze(false) }, itself},
 		// A new leader does not wait to try again.
-		{"no front proxy: 401", func(c *cluster) { c.answer(http.StatusUnauthorized) }, func(c *cluster) { c.answer(0) }, func(c *cluster) { c.start() }},
+		{"no front proxy: 401", "unauthorized", func(c *cluster) { c.answer(http.StatusUnauthorized) }, func(c *cluster) { c.answer(0) }, func(c *cluster) { c.start() }},
 	} {
 		t.Run(fault.name, func(t *testing.T) {
 			c := newCluster(t)
@@ -169,8 +169,11 @@ func TestAnUnreachableReaderIsUnregistered(t *testing.T) {
 			if c.registered() == nil {
 				t.Fatal("it is gone at once")
 			}
+			ns := c.deletedNamespace(fault.namespace)
+			c.eventually("its deletion fails", c.blocked(ns))
 			c.pass(time.Minute)
 			c.eventually("it is gone", func() bool { return c.registered() == nil })
+			c.eventually("the namespace is gone", gone(ns))
 			c.eventually("an event says so", c.eventOf("Unregistered", "Unreachable"))
 			c.eventually("the metric says so", func() bool { return c.metric() == "0" })
 
@@ -238,6 +241,7 @@ func TestNamespacesCanBeDeletedDuringAFault(t *testing.T) {
 		c.clusterIP(false)
 		begin := time.Now()
 		ns := c.deletedNamespace("unserved")
+		c.collects("unserved")
 		c.eventually("it is unregistered", func() bool { return c.registered() == nil })
 		if took := time.Since(begin); took < 10*time.Second || took > 25*time.Second {
 			t.Errorf("it was registered for %s", took)
@@ -260,16 +264,7 @@ func TestTheRunbookHeals(t *testing.T) {
 	c.refuse()
 	c.noticed()
 	ns := c.deletedNamespace("orphaned")
-	c.eventually("its deletion fails", func() bool {
-		o := &corev1.Namespace{}
-		c.must(admin.Get(context.Background(), client.ObjectKeyFromObject(ns), o))
-		for _, condition := range o.Status.Conditions {
-			if condition.Type == corev1.NamespaceDeletionDiscoveryFailure && condition.Status == corev1.ConditionTrue {
-				return true
-			}
-		}
-		return false
-	})
+	c.eventually("its deletion fails", c.blocked(ns))
 	c.collects("orphaned")
 	c.must(admin.Delete(t.Context(), registration.NewAPIService())) // kubectl delete apiservice v1alpha1.views.acme.com
 	if took := c.eventually("the namespace is gone", gone(ns)); took > time.Minute+5*time.Second {
