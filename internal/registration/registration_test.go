@@ -27,6 +27,13 @@ func (c *cluster) role() *rbacv1.ClusterRole {
 	return role
 }
 
+// again creates a role that was deleted.
+func (c *cluster) again(role *rbacv1.ClusterRole) {
+	c.Helper()
+	fresh := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: role.Name, Labels: role.Labels, Annotations: role.Annotations}, Rules: role.Rules}
+	c.must(admin.Create(c.Context(), fresh))
+}
+
 func TestTheAPIIsRegisteredWhileItIsServed(t *testing.T) {
 	c := newCluster(t)
 	c.start()
@@ -97,14 +104,10 @@ func TestItDoesNotOutliveItsRole(t *testing.T) {
 	c.start()
 	c.eventually("it is available", c.available)
 	role := c.role()
-	again := func() {
-		fresh := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: role.Name, Labels: role.Labels}, Rules: role.Rules}
-		c.must(admin.Create(context.Background(), fresh))
-	}
 	c.must(admin.Delete(t.Context(), role.DeepCopy()))
 	c.eventually("it is gone", func() bool { return c.registered() == nil })
 	c.eventually("an event says so", c.eventOf("Unregistered", "NoRole"))
-	again()
+	c.again(role)
 	c.eventually("it is there again, for the new role", func() bool {
 		u := c.registered()
 		return u != nil && u.GetOwnerReferences()[0].UID == c.role().UID && c.available()
@@ -115,7 +118,7 @@ func TestItDoesNotOutliveItsRole(t *testing.T) {
 	if took := c.eventually("it is collected without an operator", func() bool { return c.registered() == nil }); took > time.Minute {
 		t.Errorf("that took %s", took)
 	}
-	again()
+	c.again(role)
 }
 
 func TestAnAPIServiceOfSomebodyElseIsLeftAlone(t *testing.T) {

@@ -6,6 +6,7 @@ package registration_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -43,12 +44,15 @@ var (
 	admin    client.Client
 	operator *rest.Config
 
+	// logged is all that was logged.
+	logged = &buffer{}
+
 	// started is called by tests that need a control plane, with the operator's manifests.
 	started = sync.OnceValue(start)
 )
 
 func TestMain(m *testing.M) {
-	ctrl.SetLogger(zap.New(zap.WriteTo(os.Stderr), zap.UseDevMode(true)))
+	ctrl.SetLogger(zap.New(zap.WriteTo(io.MultiWriter(os.Stderr, logged)), zap.UseDevMode(true)))
 	m.Run()
 	if plane != nil {
 		if err := plane.Stop(); err != nil {
