@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/acme/platform-operator/internal/registration"
+	"github.com/acme/platform-operator/internal/testenv/limit"
 )
 
 // in is the cluster as a subtest sees it.
@@ -28,6 +29,22 @@ func (c *cluster) in(t *testing.T) *cluster {
 	out := &cluster{T: t, reader: c.reader, stop: func() {}, began: c.began}
 	out.ahead.Store(c.ahead.Load())
 	return out
+}
+
+// took checks how long something took, where tests may assert that.
+func (c *cluster) took(what string, took, most time.Duration) {
+	c.Helper()
+	if limit.Selected(limit.Timed) && took > most {
+		c.Errorf("%s took %s, want at most %s", what, took, most)
+	}
+}
+
+// notBefore checks that the API is still registered, unless it is later than some time of the operator's: on a busy machine, it may be.
+func (c *cluster) notBefore(then time.Time) {
+	c.Helper()
+	if gone := c.registered() == nil; gone && c.time().Before(then) {
+		c.Fatal("it is gone before its time")
+	}
 }
 
 // noticed waits until the API server knows that it cannot reach the reader. It looks every half minute, and after each change.

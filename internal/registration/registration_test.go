@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/acme/platform-operator/internal/registration"
+	"github.com/acme/platform-operator/internal/testenv/limit"
 )
 
 func (c *cluster) role() *rbacv1.ClusterRole {
@@ -48,7 +49,7 @@ func TestTheAPIIsRegisteredWhileItIsServed(t *testing.T) {
 		t.Errorf("the Secret belongs to %v", owners)
 	}
 
-	t.Run("it answers while no operator leads (V11)", func(*testing.T) {
+	t.Run("the API server forwards to the reader while no operator leads (V11)", func(*testing.T) {
 		c.stop()
 		for range 50 {
 			c.must(c.ask())
@@ -115,9 +116,8 @@ func TestItDoesNotOutliveItsRole(t *testing.T) {
 
 	c.stop()
 	c.must(admin.Delete(t.Context(), c.role()))
-	if took := c.eventually("it is collected without an operator", func() bool { return c.registered() == nil }); took > time.Minute {
-		t.Errorf("that took %s", took)
-	}
+	took := c.eventually("it is collected without an operator", func() bool { return c.registered() == nil })
+	c.took("the collection", took, time.Minute)
 	c.again(role)
 }
 
@@ -167,11 +167,10 @@ func TestAnUnreachableReaderIsUnregistered(t *testing.T) {
 			c := newCluster(t)
 			c.start()
 			c.eventually("it is available", c.available)
+			began := c.time()
 			fault.begin(c)
 			c.noticed()
-			if c.registered() == nil {
-				t.Fatal("it is gone at once")
-			}
+			c.notBefore(began.Add(time.Minute - noticedWithin))
 			ns := c.deletedNamespace(fault.namespace)
 			c.eventually("its deletion fails", c.blocked(ns))
 			c.pass(time.Minute)
@@ -203,15 +202,15 @@ func TestALeaderContinuesToCount(t *testing.T) {
 	c := newCluster(t)
 	c.start()
 	c.eventually("it is available", c.available)
+	began := c.time()
 	c.refuse()
 	c.noticed()
 	c.settle()
+	c.stop()
 	c.skip(40 * time.Second)
 	c.start()
 	c.settle()
-	if c.registered() == nil {
-		t.Fatal("it is gone before its time")
-	}
+	c.notBefore(began.Add(time.Minute - time.Second)) // conditions have whole seconds
 	c.skip(20 * time.Second)
 	c.start()
 	c.eventually("it is gone", func() bool { return c.registered() == nil })
@@ -229,30 +228,27 @@ func TestNamespacesCanBeDeletedDuringAFault(t *testing.T) {
 		c.noticed()
 		ns := c.deletedNamespace("unreachable")
 		c.collects("unreachable")
-		if took := c.eventually("it is unregistered", func() bool { return c.registered() == nil }); took > patience+10*time.Second {
-			t.Errorf("it was registered for %s", took)
-		}
-		if took := c.eventually("the namespace is gone", gone(ns)); took > time.Minute+5*time.Second {
-			t.Errorf("the namespace was there for %s more", took)
-		}
+		took := c.eventually("it is unregistered", func() bool { return c.registered() == nil })
+		c.took("unregistering it", took, patience+10*time.Second)
+		c.took("deleting the namespace after that", c.eventually("the namespace is gone", gone(ns)), time.Minute+5*time.Second)
 	})
 	t.Run("no replica is ready", func(t *testing.T) {
 		c := newCluster(t)
 		c.clusterIP(true)
 		c.start(func(o *registration.Options) { o.UnreachableAfter = 10 * time.Minute })
 		c.eventually("it is registered", func() bool { return c.registered() != nil })
-		c.clusterIP(false)
 		begin := time.Now()
+		c.clusterIP(false)
 		ns := c.deletedNamespace("unserved")
 		c.collects("unserved")
 		c.eventually("it is unregistered", func() bool { return c.registered() == nil })
-		if took := time.Since(begin); took < 10*time.Second || took > 25*time.Second {
-			t.Errorf("it was registered for %s", took)
+		took := time.Since(begin)
+		c.took("unregistering it", took, 25*time.Second)
+		if limit.Selected(limit.Timed) && took < 10*time.Second {
+			t.Errorf("it was unregistered after %s, and a rollout needs longer", took)
 		}
 		c.eventually("an event says so", c.eventOf("Unregistered", "NotServed"))
-		if took := c.eventually("the namespace is gone", gone(ns)); took > time.Minute+5*time.Second {
-			t.Errorf("the namespace was there for %s more", took)
-		}
+		c.took("deleting the namespace after that", c.eventually("the namespace is gone", gone(ns)), time.Minute+5*time.Second)
 		c.clusterIP(true)
 		c.eventually("it is registered again", func() bool { return c.registered() != nil })
 	})
@@ -270,9 +266,7 @@ func TestTheRunbookHeals(t *testing.T) {
 	c.eventually("its deletion fails", c.blocked(ns))
 	c.collects("orphaned")
 	c.must(admin.Delete(t.Context(), registration.NewAPIService())) // kubectl delete apiservice v1alpha1.views.acme.com
-	if took := c.eventually("the namespace is gone", gone(ns)); took > time.Minute+5*time.Second {
-		t.Errorf("the namespace was there for %s more", took)
-	}
+	c.took("deleting the namespace after that", c.eventually("the namespace is gone", gone(ns)), time.Minute+5*time.Second)
 }
 
 // V12: a rotation under load, with a reader that reads the new certificate late.
