@@ -65,7 +65,7 @@ const (
 	noticedWithin = 36 * time.Second
 )
 
-// Somebody who looks for a fault may have API servers verify nothing. That excludes certificates to verify by, and both are put right.
+// Somebody who looks for a fault may have API servers verify nothing. That excludes certificates to verify by, and both are repaired.
 func TestVerificationIsRestored(t *testing.T) {
 	c := newCluster(t)
 	c.start()

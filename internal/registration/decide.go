@@ -191,7 +191,7 @@ func retryAfter(failures int) time.Duration {
 }
 
 // sentence explains a decision in the events of the Deployment.
-func (d decision) sentence(n Names) string {
+func (d decision) sentence(o *Options) string {
 	if d.register {
 		return fmt.Sprintf("The API %s is registered: kubectl get mynamespaces answers.", apiGroup)
 	}
@@ -203,18 +203,16 @@ func (d decision) sentence(n Names) string {
 			"such as a CustomResourceDefinition of the group %s, or another installation of the operator; one serves the whole cluster.",
 			apiServiceName, d.holder, apiGroup)
 	case causeNoRole:
-		return fmt.Sprintf("The views are not registered, because the ClusterRole does not exist with which the registration goes: %s, or where "+
-			"OLM installed the operator, the one with OLM's labels %s and %s and the right to patch this APIService. Install the operator again.",
-			n.Role(), labelOwnerKind, labelOwnerNamespace)
+		return fmt.Sprintf("%s is missing. It owns the registration. Reinstall the operator.", o.anchor())
 	case causeNoCertificate:
 		return fmt.Sprintf("The views are not registered, because the Secret %s has no certificate authority in ca.crt. With "+
-			"views.certificate Provided, let cert-manager or an administrator write it.", n.Secret())
+			"views.certificate Provided, let cert-manager or an administrator write it.", o.Secret())
 	case causeNotServed:
 		return fmt.Sprintf("The views are not registered, because the Service %s has no ready endpoint or no port https. "+
-			"They are registered again as soon as a pod of the Deployment %s is ready.", n.Service, n.Deployment())
+			"They are registered again as soon as a pod of the Deployment %s is ready.", o.Service, o.Deployment())
 	default:
 		return fmt.Sprintf("The views were unregistered, because the API server cannot reach the Service %s: while it cannot, no namespace "+
-			"could be deleted. The condition Available of the APIService says why. Allow connections from the control plane to port 10250 "+
-			"of the pods. It is tried again in %s.", n.Service, d.recheck.Round(time.Second))
+			"can be deleted. The condition Available of the APIService says why. Allow connections from the control plane to port 10250 "+
+			"of the pods. It is tried again in %s.", o.Service, d.recheck.Round(time.Second))
 	}
 }

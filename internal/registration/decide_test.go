@@ -236,13 +236,23 @@ func TestLeadersThatRestartAreBounded(t *testing.T) {
 }
 
 func TestSentencesSayWhatToDo(t *testing.T) {
-	n := Names{Namespace: "ops", Service: "platform-operator-views"}
 	for c, want := range map[cause]string{
-		causeDisabled: "views.state", causeNameTaken: "leads to the Service other/views. Delete it", causeNoRole: "Install", causeNoCertificate: "platform-operator-views-cert",
-		causeNotServed: "Deployment platform-operator-views", causeUnreachable: "again in 4m0s",
+		causeDisabled:      "views.state",
+		causeNameTaken:     "leads to the Service other/views. Delete it",
+		causeNoRole:        "ClusterRole platform-operator-views-user is missing. It owns the registration. Reinstall the operator.",
+		causeNoCertificate: "platform-operator-views-cert",
+		causeNotServed:     "Deployment platform-operator-views",
+		causeUnreachable:   "no namespace can be deleted",
 	} {
-		if got := (decision{cause: c, holder: "the Service other/views", recheck: 4 * time.Minute}).sentence(n); !strings.Contains(got, want) || !strings.HasSuffix(got, ".") {
+		if got := (decision{cause: c, holder: "the Service other/views", recheck: 4 * time.Minute}).sentence(&Options{Names: ours}); !strings.Contains(got, want) || !strings.HasSuffix(got, ".") {
 			t.Errorf("%s: %q, want %q in it", c, got, want)
 		}
+	}
+	o := &Options{Names: ours, ClusterServiceVersion: "x.v1"}
+	if got, want := (decision{cause: causeNoRole}).sentence(o), "The ClusterRole that OLM makes for the ClusterServiceVersion x.v1 is missing."; !strings.HasPrefix(got, want) {
+		t.Errorf("with OLM: %q, want %q first", got, want)
+	}
+	if got := (decision{cause: causeUnreachable, recheck: 4 * time.Minute}).sentence(o); !strings.Contains(got, "again in 4m0s") {
+		t.Errorf("%q does not say when it is tried again", got)
 	}
 }

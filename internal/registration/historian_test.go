@@ -83,7 +83,7 @@ func (c *cluster) spoils() map[string]func() {
 	}
 }
 
-// restored puts right what is not the operator's: the Service comes with the manifests.
+// restored repairs what is not the operator's: the Service comes with the manifests.
 func (c *cluster) restored() {
 	c.Helper()
 	c.must(client.IgnoreNotFound(admin.Delete(c.Context(), c.externalName())))

@@ -73,7 +73,7 @@ func (o *Options) look(ctx context.Context, from client.Reader) (world, error) {
 	}
 	roles := &rbacv1.ClusterRoleList{}
 	if err := from.List(ctx, roles); err != nil {
-		return world{}, fmt.Errorf("listing the ClusterRoles with which the registration goes: %w", err)
+		return world{}, fmt.Errorf("listing the ClusterRoles that own the registration: %w", err)
 	}
 	w.owners = o.owners(roles.Items)
 	slices := &discoveryv1.EndpointSliceList{}

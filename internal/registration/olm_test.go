@@ -93,11 +93,11 @@ func TestItDoesNotOutliveItsClusterServiceVersion(t *testing.T) {
 	c.start(byOLM("x.v2"))
 	c.eventually("an event says what is missing", c.eventOf("Unregistered", "NoRole"))
 	three := c.roleOfOLM("x.v3")
-	c.eventually("it is there again", owned(three))
+	c.eventually("it is registered again", owned(three))
 	c.must(admin.Delete(t.Context(), three))
 	c.eventually("it is gone, while the operator still runs", func() bool { return c.registered() == nil })
 	c.settle()
 	if c.registered() != nil {
-		t.Error("it is there again, for no role")
+		t.Error("it is registered again, for no role")
 	}
 }

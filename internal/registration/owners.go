@@ -29,6 +29,14 @@ func (o *Options) anchors() cache.ByObject {
 	return cache.ByObject{Label: labels.SelectorFromSet(labels.Set{labelOwnerKind: csvKind, labelOwnerNamespace: o.Namespace})}
 }
 
+// anchor names the ClusterRole that owns the registration, for people.
+func (o *Options) anchor() string {
+	if o.ClusterServiceVersion == "" {
+		return "ClusterRole " + o.Role()
+	}
+	return "The ClusterRole that OLM makes for the ClusterServiceVersion " + o.ClusterServiceVersion
+}
+
 // owners returns those of the anchors that own the registration. With OLM they are the roles by which any version of the operator may
 // keep it up to date: during an upgrade there are two, and the registration goes with the last one.
 func (o *Options) owners(anchors []rbacv1.ClusterRole) (out []metav1.OwnerReference) {

@@ -92,9 +92,13 @@ func TestCertManagerProvidesTheCertificate(t *testing.T) {
 		}
 		return found[0]
 	}
-	writes := func(secret string) func(manifest) bool { return func(m manifest) bool { return m.Spec.SecretName == secret } }
+	writes := func(secret string) func(manifest) bool {
+		return func(m manifest) bool { return m.Spec.SecretName == secret }
+	}
 	signs := func(c manifest) func(manifest) bool {
-		return func(m manifest) bool { return c.Spec.IssuerRef.Kind == m.Kind && c.Spec.IssuerRef.Name == m.Metadata.Name }
+		return func(m manifest) bool {
+			return c.Spec.IssuerRef.Kind == m.Kind && c.Spec.IssuerRef.Name == m.Metadata.Name
+		}
 	}
 
 	served := one("Certificate", writes(n.Secret()))

@@ -37,8 +37,8 @@ import (
 )
 
 const (
-	// tick is how often the world is looked at while a delay runs or something has failed, and resync while all is well: what has
-	// changed brings the registration back by an event.
+	// tick is how often the world is looked at while a delay runs or something has failed, and resync while all is well: a change is an
+	// event, which wakes it.
 	tick   = 5 * time.Second
 	resync = time.Hour
 	// passTimeout bounds one look and what follows from it.

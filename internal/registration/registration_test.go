@@ -67,7 +67,7 @@ func TestTheAPIIsRegisteredWhileItIsServed(t *testing.T) {
 			t.Error("the Secret or the APIService was written again")
 		}
 	})
-	t.Run("what somebody changes is put right", func(t *testing.T) {
+	t.Run("what somebody changes is repaired", func(t *testing.T) {
 		live := c.registered()
 		c.must(admin.Patch(t.Context(), live, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"versionPriority":1},"metadata":{"ownerReferences":null}}`))))
 		c.eventually("it is as it was", func() bool {
@@ -76,7 +76,7 @@ func TestTheAPIIsRegisteredWhileItIsServed(t *testing.T) {
 			return priority == 15 && len(live.GetOwnerReferences()) == 1
 		})
 		c.must(admin.Delete(t.Context(), live))
-		c.eventually("it is there again", c.available)
+		c.eventually("it is registered again", c.available)
 	})
 	t.Run("another version of the operator relabels it", func(*testing.T) {
 		c.roleOfOLM("acme-platform-operator.v0.2.0")
@@ -109,7 +109,7 @@ func TestItDoesNotOutliveItsRole(t *testing.T) {
 	c.eventually("it is gone", func() bool { return c.registered() == nil })
 	c.eventually("an event says so", c.eventOf("Unregistered", "NoRole"))
 	c.again(role)
-	c.eventually("it is there again, for the new role", func() bool {
+	c.eventually("it is registered again, for the new role", func() bool {
 		u := c.registered()
 		return u != nil && u.GetOwnerReferences()[0].UID == c.role().UID && c.available()
 	})
@@ -366,7 +366,7 @@ func TestAProvidedCertificateIsOnlyRead(t *testing.T) {
 		s.Data = map[string][]byte{"tls.crt": newCert, "tls.key": newKey, "ca.crt": append(newCert, cert...)}
 	})
 	c.eventually("the new authorities are trusted", func() bool { return string(bundle(c.registered())) == string(append(newCert, cert...)) })
-	c.eventually("API servers have taken them up", func() bool { return c.ask() == nil })
+	c.eventually("API servers have loaded them", func() bool { return c.ask() == nil })
 	c.change(func(s *corev1.Secret) { s.Data["tls.crt"] = []byte("garbage") })
 	version := c.secret().ResourceVersion
 	c.skip(time.Hour)

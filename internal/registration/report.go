@@ -36,8 +36,8 @@ func (r *registrar) report(ctx context.Context, d decision) {
 			kind = corev1.EventTypeWarning
 		}
 	}
-	ctrl.LoggerFrom(ctx).Info(d.sentence(r.Names), "registered", d.register, "cause", d.cause)
-	r.recorder.Eventf(r.deployment(ctx), nil, kind, reason, action, "%s", names.Note(d.sentence(r.Names)))
+	ctrl.LoggerFrom(ctx).Info(d.sentence(&r.Options), "registered", d.register, "cause", d.cause)
+	r.recorder.Eventf(r.deployment(ctx), nil, kind, reason, action, "%s", names.Note(d.sentence(&r.Options)))
 }
 
 // deployment returns what the events are about. Its UID lets `kubectl describe` find them.
