@@ -175,5 +175,5 @@ func (k keyring) trustable(now time.Time) (all []*x509.Certificate) {
 
 // newPair makes a certificate that signs itself, and no others.
 func newPair(hosts []string, now time.Time) (*pair, error) {
-	return certificate.Issue(certificate.Wish{Name: hosts[0], Hosts: hosts, Now: now, Validity: validity}, nil)
+	return certificate.Issue(certificate.Wish{Name: hosts[0], Hosts: hosts, Now: now, Validity: validity})
 }
