@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	worlds "github.com/acme/platform-operator/internal/testenv/explore"
 )
 
 // rotation is a state of the model: what is in the Secret, in the APIService, and in the memory of the reader that is slowest.
@@ -25,7 +27,6 @@ type rotation struct {
 	stale time.Time
 	now   time.Time
 	made  int
-	trail string
 }
 
 // A reader shows what is no longer in the Secret for lag at most, and an API server verifies by an older APIService for apiLag.
@@ -36,8 +37,8 @@ const (
 
 func number(c *x509.Certificate) int { return int(c.SerialNumber.Int64()) }
 
-// key identifies what matters of a state.
-func (s *rotation) key() string {
+// String has all that matters of a state: two with the same text are the same.
+func (s *rotation) String() string {
 	of := func(p *pair) string {
 		if p == nil {
 			return "-"
@@ -150,41 +151,31 @@ func (s *rotation) wrong() string {
 	return ""
 }
 
-// explore visits every state that so many moves reach, each once with the fewest moves, and returns how many there are.
-func explore(t *testing.T, start *rotation, depth int, moves []move, check func(*rotation) string) map[string]*rotation {
+// explore looks at every state that so many moves reach from one in which the certificate is to be rotated, and returns how many there are.
+func explore(t *testing.T, depth int, moves []move, wrong func(*rotation) string) int {
 	t.Helper()
-	seen := map[string]*rotation{start.key(): start}
-	front := []*rotation{start}
-	for range depth {
-		var next []*rotation
-		for _, from := range front {
+	way, n := worlds.Space[*rotation, string]{
+		First: due(), Key: (*rotation).String, Depth: depth, Wrong: wrong,
+		Next: func(from *rotation, do func(string, *rotation)) {
 			for _, m := range moves {
 				s := *from
-				if !m.do(&s) {
-					continue
+				if m.do(&s) {
+					do(m.name, &s)
 				}
-				s.trail += "\n  " + m.name
-				if seen[s.key()] != nil {
-					continue
-				}
-				if problem := check(&s); problem != "" {
-					t.Fatalf("%s after:%s\n  state: %s", problem, s.trail, s.key())
-				}
-				seen[s.key()] = &s
-				next = append(next, &s)
 			}
-		}
-		front = next
+		},
+	}.Search()
+	if way != nil {
+		t.Fatalf("%d states:\n%s", n, strings.Join(way, "\n"))
 	}
-	return seen
+	return n
 }
 
 // The leader may crash between any two steps of a rotation, and be away for a day, and readers may be late: the reader is trusted
 // throughout.
 func TestEveryInterleavingOfARotation(t *testing.T) {
-	start := due()
 	promoted := 0
-	states := explore(t, start, 11, moves, func(s *rotation) string {
+	states := explore(t, 11, moves, func(s *rotation) string {
 		if s.serving != nil && number(s.serving.Certificate) == 2 {
 			promoted++
 		}
@@ -196,13 +187,12 @@ func TestEveryInterleavingOfARotation(t *testing.T) {
 	if promoted == 0 {
 		t.Error("no state has the new certificate in service: the model is too small")
 	}
-	t.Logf("%d states, in %d of them the new certificate is served", len(states), promoted)
+	t.Logf("%d states, in %d of them the new certificate is served", states, promoted)
 }
 
 // From each state of a rotation a leader that stays ends it.
 func TestEveryRotationEnds(t *testing.T) {
-	start := due()
-	for _, s := range explore(t, start, 6, moves, (*rotation).wrong) {
+	explore(t, 6, moves, func(s *rotation) string {
 		end := *s
 		for range 6 {
 			writeSecret(&end)
@@ -210,9 +200,10 @@ func TestEveryRotationEnds(t *testing.T) {
 			end.now = end.now.Add(overlap)
 		}
 		if end.next != nil || end.serving == nil || number(end.serving.Certificate) != 2 || len(end.trusted) != 2 {
-			t.Fatalf("it ends as %s after:%s", end.key(), s.trail)
+			return "it ends as " + end.String()
 		}
-	}
+		return s.wrong()
+	})
 }
 
 // Whatever somebody does to the Secret, the reader is trusted again as soon as it has read what the leader wrote next.
@@ -223,14 +214,13 @@ func TestASpoiledSecretHeals(t *testing.T) {
 		{"the next pair is spoiled", func(s *rotation) bool { s.next, s.trustedSince = nil, time.Time{}; return true }},
 		{"ca.crt is spoiled", func(s *rotation) bool { s.trusted = nil; return true }},
 	}
-	start := due()
-	states := explore(t, start, 5, append(slices.Clone(moves), spoil...), func(s *rotation) string {
+	states := explore(t, 5, append(slices.Clone(moves), spoil...), func(s *rotation) string {
 		end := *s
 		writeSecret(&end)
 		end.settle()
 		return end.wrong()
 	})
-	t.Logf("%d states", len(states))
+	t.Logf("%d states", states)
 }
 
 // settle has everybody read what the leader has written.

@@ -17,8 +17,6 @@ type Space[W any, K comparable] struct {
 	Next func(w W, do func(by string, x W))
 	// Wrong says what must not be in a world; empty if nothing. It is called once for each world, in the order in which they are found.
 	Wrong func(W) string
-	// Final reports whether nothing that follows a world matters; nil: of none.
-	Final func(W) bool
 	// Depth is how many steps away from the first world is looked; 0: any number.
 	Depth int
 }
@@ -45,7 +43,7 @@ func (s Space[W, K]) Search() (way []string, worlds int) {
 			slices.Reverse(way)
 			return way, len(all)
 		}
-		if s.Depth > 0 && v.at == s.Depth || s.Final != nil && s.Final(v.world) {
+		if s.Depth > 0 && v.at == s.Depth {
 			continue
 		}
 		s.Next(v.world, func(by string, x W) {

@@ -38,9 +38,4 @@ func TestSearch(t *testing.T) {
 	if way, worlds := numbers(100, 2, is(10)).Search(); way != nil || worlds != 6 { // 1 | 2 4 | 5 7 8
 		t.Errorf("with two steps %d worlds, and the way %q", worlds, way)
 	}
-	ending := numbers(10, 0, is(10))
-	ending.Final = func(n int) bool { return n == 4 }
-	if way, worlds := ending.Search(); worlds != 6 || way == nil { // 1 2 4 5 8 10
-		t.Errorf("with an end %d worlds, and the way %q", worlds, way)
-	}
 }
