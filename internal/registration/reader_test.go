@@ -12,14 +12,17 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
+
+	"github.com/acme/platform-operator/internal/testenv/loopback"
 )
 
-// reader answers discovery, as the program of the views does, from a port of this machine. Each request is a connection of its own, so
+// reader answers discovery, as the program of the views does, from a port that no other process takes while it refuses. Each request is a connection of its own, so
 // that each one verifies the certificate, unless it keeps connections.
 type reader struct {
 	c     *cluster
@@ -35,7 +38,7 @@ type reader struct {
 }
 
 func newReader(c *cluster) *reader {
-	r := &reader{c: c}
+	r := &reader{c: c, port: loopback.Port()}
 	r.listen()
 	c.Cleanup(r.refuse)
 	return r
@@ -44,10 +47,8 @@ func newReader(c *cluster) *reader {
 // listen has the reader accept connections.
 func (r *reader) listen() {
 	r.c.Helper()
-	address := net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: r.port}
-	l, err := net.ListenTCP("tcp", &address)
+	l, err := new(net.ListenConfig).Listen(r.c.Context(), "tcp", net.JoinHostPort(loopback.Host(), strconv.Itoa(r.port)))
 	r.c.must(err)
-	r.port = l.Addr().(*net.TCPAddr).Port
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /apis/views.acme.com/v1alpha1", r.resources)
 	server := &http.Server{

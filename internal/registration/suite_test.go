@@ -31,6 +31,7 @@ import (
 
 	"github.com/acme/platform-operator/internal/registration"
 	"github.com/acme/platform-operator/internal/testenv"
+	"github.com/acme/platform-operator/internal/testenv/loopback"
 )
 
 const (
@@ -142,10 +143,10 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// externalName is a Service that leads to the reader on this machine.
+// externalName is a Service that leads to the reader on this machine. An IPv4 address is a valid name, and API servers connect to it.
 func (c *cluster) externalName() *corev1.Service {
 	s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: ops, Name: service}}
-	s.Spec.Type, s.Spec.ExternalName = corev1.ServiceTypeExternalName, "localhost"
+	s.Spec.Type, s.Spec.ExternalName = corev1.ServiceTypeExternalName, loopback.Host()
 	s.Spec.Ports = []corev1.ServicePort{{Name: "https", Port: int32(c.port)}}
 	return s
 }
