@@ -145,6 +145,10 @@ func (s *Storage) List(ctx context.Context, options *internalversion.ListOptions
 	if options.Continue != "" {
 		return nil, apierrors.NewResourceExpired("lists of views have no continuations; list again without one")
 	}
+	m, err := matcherOf(options)
+	if err != nil {
+		return nil, err
+	}
 	exact := options.ResourceVersionMatch == metav1.ResourceVersionMatchExact
 	now, err := s.listed(ctx, u, options.ResourceVersion, exact)
 	if err != nil {
@@ -159,7 +163,6 @@ func (s *Storage) List(ctx context.Context, options *internalversion.ListOptions
 		version, _ = rows.ParseVersion(options.ResourceVersion)
 	}
 	s.sent.put(s.identity(u, version.Fingerprint), sentRowsOf(all))
-	m := matcherOf(options)
 	matching := make([]rows.Row, 0, len(all))
 	for _, r := range all {
 		if m.matches(r.GetName(), r.GetLabels()) {
@@ -281,7 +284,10 @@ type matcher struct {
 	field fields.Selector
 }
 
-func matcherOf(o *internalversion.ListOptions) matcher {
+// maxRequirements is how many requirements a label selector may have. A watch keeps them, each in 35 times the bytes of its text.
+const maxRequirements = 50
+
+func matcherOf(o *internalversion.ListOptions) (matcher, error) {
 	m := matcher{label: o.LabelSelector, field: o.FieldSelector}
 	if m.label == nil {
 		m.label = labels.Everything()
@@ -289,7 +295,10 @@ func matcherOf(o *internalversion.ListOptions) matcher {
 	if m.field == nil {
 		m.field = fields.Everything()
 	}
-	return m
+	if requirements, _ := m.label.Requirements(); len(requirements) > maxRequirements {
+		return m, apierrors.NewBadRequest(fmt.Sprintf("the label selector has %d requirements; use at most %d", len(requirements), maxRequirements))
+	}
+	return m, nil
 }
 
 func (m matcher) matches(name string, l map[string]string) bool {

@@ -41,8 +41,12 @@ func (s *Storage) Watch(ctx context.Context, options *internalversion.ListOption
 	if err != nil {
 		return nil, err
 	}
+	m, err := matcherOf(options)
+	if err != nil {
+		return nil, err
+	}
 	w := &watcher{
-		Storage: s, user: u, match: matcherOf(options), bookmarks: options.AllowWatchBookmarks, events: make(chan watch.Event),
+		Storage: s, user: u, match: m, bookmarks: options.AllowWatchBookmarks, events: make(chan watch.Event),
 	}
 	if !w.take(s.watches, 1) {
 		return nil, tooManyWatches(s.watches.Exhausted(u.Name, 1))
@@ -170,16 +174,11 @@ func (w *watcher) start(ctx context.Context, o *internalversion.ListOptions) err
 }
 
 // resume continues from a version that the client has: nothing has changed since, or what was sent to the client is known. A version of
-// a replica that has read further is waited for.
+// a replica that has read further is waited for first: a client that has seen the end of a right must not be sent its beginning.
 func (w *watcher) resume(ctx context.Context, v rows.Version) error {
-	w.now = w.Reader.Now()
-	if w.resumeFrom(v) {
-		return nil
+	if w.now = w.Reader.Now(); v.Horizon > w.now.Horizon {
+		w.now, _ = w.await(ctx, v.Horizon)
 	}
-	if v.Horizon <= w.now.Horizon {
-		return expired()
-	}
-	w.now, _ = w.await(ctx, v.Horizon)
 	if w.resumeFrom(v) {
 		return nil
 	}
