@@ -19,7 +19,6 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -144,28 +143,7 @@ func newInformer(lw *cache.ListWatch, c clock.PassiveClock, resource string, o r
 	i := &informer{resource: resource}
 	heard := func() { i.beat.Store(c.Now().UnixNano()) }
 	heard()
-	i.SharedIndexInformer = cache.NewSharedIndexInformer(&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			list, err := lw.ListWithContext(ctx, o)
-			if err == nil {
-				heard()
-			}
-			return list, err
-		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			w, err := lw.WatchWithContext(ctx, o)
-			if err != nil {
-				return nil, err
-			}
-			heard() // it continues from what was read
-			return watch.Filter(w, func(e watch.Event) (watch.Event, bool) {
-				if e.Type != watch.Error {
-					heard()
-				}
-				return e, true
-			}), nil
-		},
-	}, o, 0, indexers)
+	i.SharedIndexInformer = cache.NewSharedIndexInformer(counting(lw, heard), o, 0, indexers)
 	return i
 }
 
