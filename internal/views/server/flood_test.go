@@ -13,8 +13,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/client-go/rest"
-
-	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 type roundTripper func(*http.Request) (*http.Response, error)
@@ -24,7 +22,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 var _ = Describe("A flood of tokens that mean nothing", func() {
 	It("reaches the API server as a trickle", func() {
 		var reviews atomic.Int64
-		counted := rest.CopyConfig(Plane.Config)
+		counted := rest.CopyConfig(account)
 		counted.Wrap(func(next http.RoundTripper) http.RoundTripper {
 			return roundTripper(func(r *http.Request) (*http.Response, error) {
 				if strings.HasSuffix(r.URL.Path, "/tokenreviews") {

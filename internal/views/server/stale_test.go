@@ -31,13 +31,13 @@ var _ = Describe("A replica that hears nothing", func() {
 	It("is not ready after 150 s, and ready again once it hears all sources (V14)", func() {
 		link := balance()
 		DeferCleanup(link.close)
-		host, port, err := net.SplitHostPort(strings.Trim(strings.TrimPrefix(Plane.Config.Host, "https://"), "/"))
+		host, port, err := net.SplitHostPort(strings.Trim(strings.TrimPrefix(account.Host, "https://"), "/"))
 		Expect(err).NotTo(HaveOccurred())
 		api := portNumber(port)
 		link.host = host
 		link.switchToPorts(api)
 		now := &ahead{}
-		cut := rest.CopyConfig(Plane.Config)
+		cut := rest.CopyConfig(account)
 		cut.Host = "https://" + link.listener.Addr().String()
 		cut.TLSClientConfig.ServerName = host
 		r := startReplica(func(o *Options) { o.Config, o.Clock = cut, now })

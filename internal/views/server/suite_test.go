@@ -34,12 +34,14 @@ import (
 )
 
 const (
-	home    = "views-system"
-	service = "views"
+	home    = testenv.OperatorNamespace
+	service = "platform-operator-views"
 )
 
 var (
 	ctx = context.Background()
+	// account is the access of the service account that the program runs as in a cluster: it has the rights of config/views/rbac.
+	account *rest.Config
 	// serving signs the certificates of all replicas.
 	serving *testenv.Authority
 	// front is what the API server connects to.
@@ -56,9 +58,10 @@ func TestServer(t *testing.T) {
 		}
 	}
 	Setup{
-		Options: testenv.Options{WithAggregation: true, WithControllers: true, CRDs: []string{testenv.RepoFile("config", "crd", "bases")}},
-		Scheme:  s,
-		Prepare: prepare,
+		Options:   testenv.Options{WithAggregation: true, WithControllers: true},
+		Scheme:    s,
+		Installed: true,
+		Prepare:   prepare,
 	}.Run(t, "views")
 }
 
@@ -87,6 +90,8 @@ func prepare() {
 	klog.LogToStderr(false)
 	klog.SetOutput(&logs)
 	var err error
+	account, err = Plane.User("system:serviceaccount:"+home+":platform-operator-views", "system:serviceaccounts", "system:serviceaccounts:"+home)
+	Expect(err).NotTo(HaveOccurred())
 	serving, err = testenv.NewAuthority("views")
 	Expect(err).NotTo(HaveOccurred())
 	proxy = balance()
@@ -97,7 +102,6 @@ func prepare() {
 		two.stop()
 		proxy.close()
 	})
-	Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: home}})
 	Create(&corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: service},
 		Spec: corev1.ServiceSpec{
@@ -105,9 +109,6 @@ func prepare() {
 			Ports: []corev1.ServicePort{{Name: "https", Port: proxy.port()}},
 		},
 	})
-	for _, object := range userRole() {
-		Create(object)
-	}
 	register()
 }
 
@@ -144,7 +145,7 @@ func startReplica(change ...func(*Options)) *replica {
 	dir, err := os.MkdirTemp("", "views-")
 	Expect(err).NotTo(HaveOccurred())
 	writeCertificate(dir, serving)
-	o := Options{BindAddress: "127.0.0.1", CertDir: dir, Config: Plane.Config}
+	o := Options{BindAddress: "127.0.0.1", CertDir: dir, Config: account}
 	for _, c := range change {
 		c(&o)
 	}

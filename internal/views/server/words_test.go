@@ -12,25 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/acme/platform-operator/api/views/v1alpha1"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
-
-// userRole allows every authenticated user to read the views, as config/views does.
-func userRole() []client.Object {
-	return []client.Object{
-		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "views-user"}, Rules: []rbacv1.PolicyRule{{
-			APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"mynamespaces", "namespaceusages", "tenantusages"},
-			Verbs: []string{"get", "list", "watch"},
-		}}},
-		&rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: "views-user"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "views-user"},
-			Subjects: []rbacv1.Subject{group("system:authenticated")},
-		},
-	}
-}
 
 func group(name string) rbacv1.Subject {
 	return rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: name}
