@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"github.com/acme/platform-operator/internal/testenv"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
@@ -44,17 +45,28 @@ var _ = Describe("A replica that hears nothing", func() {
 		DeferCleanup(r.stop)
 		ready := func() error { return r.source.Check() }
 		Expect(ready()).To(Succeed())
+		name, _ := newUser()
+		shown := func() any {
+			return front509(Plane.FrontProxy, testenv.FrontProxyName).to(r).names(map[string]string{"X-Remote-User": name, "X-Remote-Group": "system:authenticated"})
+		}
+		revoked, granted := Namespace(), Namespace()
+		binding := grant(revoked, "view", user(name))
+		Eventually(shown).Should(Equal([]string{revoked}))
+
 		link.switchToPorts()
+		Remove(binding)
 		now.by.Add(int64(120 * time.Second)) // real time passes, too
 		Expect(ready()).To(Succeed())
 		now.by.Add(int64(31 * time.Second))
 		Expect(ready()).To(MatchError(ContainSubstring("the API server has sent nothing about")))
 		Expect(r.ready()).To(Equal(http.StatusInternalServerError), "the probe fails")
+		// Once it no longer keeps the review of the user's right, another one fails.
+		Expect(shown()).To(BeElementOf(http.StatusServiceUnavailable, http.StatusInternalServerError))
+
 		link.switchToPorts(api)
 		Eventually(ready).Should(Succeed())
-		name, sam := newUser()
-		mine := Namespace()
-		grant(mine, "view", user(name))
-		Eventually(namesOf(sam)).Should(Equal([]string{mine}))
+		Eventually(shown).Should(Equal([]string{}))
+		grant(granted, "view", user(name))
+		Eventually(shown).Should(Equal([]string{granted}))
 	})
 })

@@ -28,8 +28,17 @@ import (
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
-// direct is a client that goes around kube-apiserver, to the first replica.
-type direct struct{ http.Client }
+// direct is a client that goes around kube-apiserver, to a replica; nil is the first one.
+type direct struct {
+	http.Client
+	replica *replica
+}
+
+// to is the client of another replica.
+func (d direct) to(r *replica) direct {
+	d.replica = r
+	return d
+}
 
 // bypass is such a client, with a certificate or without one.
 func bypass(certificates ...tls.Certificate) direct {
@@ -37,7 +46,7 @@ func bypass(certificates ...tls.Certificate) direct {
 	pool.AppendCertsFromPEM(serving.PEM)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, Certificates: certificates, MinVersion: tls.VersionTLS12}}
 	DeferCleanup(transport.CloseIdleConnections)
-	return direct{http.Client{Transport: transport}}
+	return direct{Client: http.Client{Transport: transport}}
 }
 
 // front509 is such a client with a certificate of an authority.
@@ -53,7 +62,11 @@ func front509(a *testenv.Authority, name string) direct {
 // get gives an answer whose body was read.
 func (d direct) get(path string, headers map[string]string) *http.Response {
 	GinkgoHelper()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("https://localhost:%d%s", one.port(), path), nil)
+	r := d.replica
+	if r == nil {
+		r = one
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("https://localhost:%d%s", r.port(), path), nil)
 	Expect(err).NotTo(HaveOccurred())
 	for key, value := range headers {
 		request.Header.Set(key, value)
