@@ -151,3 +151,18 @@ func TestRequestsAreToldApart(t *testing.T) {
 		seen[key] = i
 	}
 }
+
+// A replica whose reviews fail is still discovered: namespaces cannot be deleted as long as a registered API is not.
+func TestMastersNeedNoReview(t *testing.T) {
+	r := newReviewer(t)
+	r.fails.Store(true)
+	decision, reason, err := r.authorizer.Authorize(t.Context(), authorizer.AttributesRecord{
+		User: &authuser.DefaultInfo{Name: "system:kube-aggregator", Groups: []string{"system:masters"}}, Verb: "get", Path: base,
+	})
+	if decision != authorizer.DecisionAllow || err != nil {
+		t.Errorf("%d (%s), %v", decision, reason, err)
+	}
+	if got := r.reviews.Load(); got != 0 {
+		t.Errorf("%d reviews", got)
+	}
+}

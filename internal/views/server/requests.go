@@ -34,6 +34,10 @@ const (
 func (f *front) handle(handler http.Handler, c *genericapiserver.Config) http.Handler {
 	chain := genericapiserver.DefaultBuildHandlerChain(fair(handler, c.LongRunningFunc), c)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if f.sources() != nil {
+			// API servers keep their connection to a replica that is no longer ready. This ends it, and the next one leads to a ready replica.
+			w.Header().Set("Connection", "close")
+		}
 		switch size, impersonates := f.headersOf(r); {
 		case impersonates:
 			reject(w, http.StatusForbidden, metav1.StatusReasonForbidden, "impersonation is not possible here; go through kube-apiserver")

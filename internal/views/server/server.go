@@ -100,6 +100,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	front.sources = s.source.Check
 	config.AddReadyzChecks(
 		healthz.NamedCheck("sources", ignoringRequest(s.source.Check)), healthz.NamedCheck("front-proxy", ignoringRequest(front.check)))
 	if s.generic, err = config.Complete(nil).New(name, genericapiserver.NewEmptyDelegate()); err != nil {

@@ -46,9 +46,11 @@ var _ = Describe("A replica that hears nothing", func() {
 		ready := func() error { return r.source.Check() }
 		Expect(ready()).To(Succeed())
 		name, _ := newUser()
-		shown := func() any {
-			return front509(Plane.FrontProxy, testenv.FrontProxyName).to(r).names(map[string]string{"X-Remote-User": name, "X-Remote-Group": "system:authenticated"})
+		vouched := func(group string) map[string]string {
+			return map[string]string{"X-Remote-User": name, "X-Remote-Group": group}
 		}
+		front := front509(Plane.FrontProxy, testenv.FrontProxyName).to(r)
+		shown := func() any { return front.names(vouched("system:authenticated")) }
 		revoked, granted := Namespace(), Namespace()
 		binding := grant(revoked, "view", user(name))
 		Eventually(shown).Should(Equal([]string{revoked}))
@@ -60,6 +62,10 @@ var _ = Describe("A replica that hears nothing", func() {
 		now.by.Add(int64(31 * time.Second))
 		Expect(ready()).To(MatchError(ContainSubstring("the API server has sent nothing about")))
 		Expect(r.ready()).To(Equal(http.StatusInternalServerError), "the probe fails")
+		Expect(front.names(vouched("system:masters"))).To(Equal(http.StatusServiceUnavailable))
+		discovered := front.get(base, vouched("system:masters"))
+		Expect(discovered.StatusCode).To(Equal(http.StatusOK), "namespaces cannot be deleted while a registered API is not discovered")
+		Expect(discovered.Close).To(BeTrue(), "the API server connects to another replica")
 		// Once it no longer keeps the review of the user's right, another one fails.
 		Expect(shown()).To(BeElementOf(http.StatusServiceUnavailable, http.StatusInternalServerError))
 
@@ -68,5 +74,27 @@ var _ = Describe("A replica that hears nothing", func() {
 		Eventually(shown).Should(Equal([]string{}))
 		grant(granted, "view", user(name))
 		Eventually(shown).Should(Equal([]string{granted}))
+	})
+
+	// API servers keep their connection to a replica that is taken out of the Service.
+	It("makes API servers connect to another replica (V14)", func() {
+		wire, now, deaf := &testenv.Wire{}, &ahead{}, rest.CopyConfig(account)
+		deaf.Wrap(wire.Wrap)
+		r := startReplica(func(o *Options) { o.Config, o.Clock = deaf, now })
+		DeferCleanup(func() {
+			proxy.to(one, two)
+			r.stop()
+		})
+		proxy.to(r)
+		name, sam := newUser()
+		mine := Namespace()
+		grant(mine, "view", user(name))
+		Eventually(namesOf(sam)).Should(Equal([]string{mine}))
+
+		DeferCleanup(wire.Deafen("namespaces")) // reviews still work
+		now.by.Add(int64(151 * time.Second))
+		Expect(r.ready()).To(Equal(http.StatusInternalServerError), "the probe fails")
+		proxy.redirect(one, two)
+		Eventually(namesOf(sam)).Should(Equal([]string{mine}))
 	})
 })
