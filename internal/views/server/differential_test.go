@@ -6,6 +6,7 @@ package server
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -15,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
@@ -37,7 +39,9 @@ var _ = Describe("Rights", func() {
 			By(fmt.Sprintf("state %d of seed %d", state, seed))
 			w.shake()
 			w.awaitAggregation()
-			allowed += w.compare()
+			w.compare()
+			allowed += len(w.allowed)
+			w.compareLists()
 			w.compareRules()
 		}
 		questions := states * len(w.users) * len(w.namespaces) * 2
@@ -55,6 +59,7 @@ type world struct {
 	namespaces []string
 	users      []access.User
 	objects    map[string]client.Object
+	allowed    map[question]bool // by SubjectAccessReview, in the present state
 	made       int
 	changed    int // in place
 }
@@ -66,6 +71,10 @@ func newWorld(r *rand.Rand) *world {
 	for i := range 60 {
 		w.namespaces = append(w.namespaces, fmt.Sprintf("world-%d", i))
 		Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespaces[i]}})
+		Create(&corev1.ResourceQuota{
+			ObjectMeta: metav1.ObjectMeta{Namespace: w.namespaces[i], Name: "world"},
+			Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"persistentvolumeclaims": resource.MustParse("1")}},
+		})
 	}
 	for i := range 40 {
 		name, groups := fmt.Sprintf("who-%d", i%25), []string{"system:authenticated"}
@@ -76,6 +85,9 @@ func newWorld(r *rand.Rand) *world {
 		}
 		for range r.IntN(4) {
 			groups = append(groups, w.group())
+		}
+		if i == 8 {
+			groups = append(groups, access.Masters)
 		}
 		w.users = append(w.users, access.NewUser(name, groups))
 	}
@@ -96,8 +108,19 @@ func (w *world) group() string {
 	return pick(w, "team-"+strconv.Itoa(w.IntN(6)), "team-"+strconv.Itoa(w.IntN(6)), "who-1", "system:serviceaccounts", "system:serviceaccounts:"+w.namespaces[w.IntN(5)])
 }
 
-func (w *world) subject() rbacv1.Subject {
+func (w *world) subject(inNamespace bool) rbacv1.Subject {
 	account := rbacv1.Subject{Kind: "ServiceAccount", Name: fmt.Sprintf("bot-%d", w.IntN(2)), Namespace: w.namespaces[w.IntN(5)]}
+	switch w.IntN(40) {
+	case 36, 37:
+		if inNamespace { // otherwise the API server rejects it
+			account.Namespace = ""
+		}
+		return account
+	case 38:
+		return group("system:authenticated")
+	case 39:
+		return group(access.Masters)
+	}
 	switch w.IntN(8) {
 	case 0:
 		return account
@@ -112,10 +135,10 @@ func (w *world) subject() rbacv1.Subject {
 	}
 }
 
-func (w *world) subjects() []rbacv1.Subject {
+func (w *world) subjects(inNamespace bool) []rbacv1.Subject {
 	var all []rbacv1.Subject
 	for range w.IntN(4) {
-		all = append(all, w.subject())
+		all = append(all, w.subject(inNamespace))
 	}
 	if len(all) > 0 && w.IntN(3) == 0 {
 		all = append(all, all[0])
@@ -170,10 +193,10 @@ func (w *world) shake() {
 		w.make(&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("r-%d", w.IntN(3))}, Rules: w.rules()})
 	}
 	for range 120 {
-		w.make(&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace(), Name: fmt.Sprintf("b-%d", w.IntN(4))}, RoleRef: w.role(true), Subjects: w.subjects()})
+		w.make(&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace(), Name: fmt.Sprintf("b-%d", w.IntN(4))}, RoleRef: w.role(true), Subjects: w.subjects(true)})
 	}
 	for i := range 6 {
-		w.make(&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("world-%d", i)}, RoleRef: w.role(false), Subjects: w.subjects()})
+		w.make(&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("world-%d", i)}, RoleRef: w.role(false), Subjects: w.subjects(false)})
 	}
 }
 
@@ -249,15 +272,15 @@ func (w *world) awaitAggregation() {
 	}).Should(Succeed())
 }
 
-// question is one of the two, about a namespace.
+// question is one of the two, of a user, about a namespace.
 type question struct {
-	user      access.User
+	user      int
 	namespace string
 	list      bool
 }
 
-func (q question) ours() bool {
-	rights := one.source.Now().May(q.user, q.namespace)
+func (w *world) ours(q question) bool {
+	rights := one.source.Now().May(w.users[q.user], q.namespace)
 	if q.list {
 		return rights.List
 	}
@@ -269,8 +292,9 @@ func (w *world) review(q question) bool {
 	if q.list {
 		about.Verb, about.Resource, about.Name = "list", "resourcequotas", ""
 	}
+	u := w.users[q.user]
 	r, err := w.reviews.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
-		Spec: authorizationv1.SubjectAccessReviewSpec{User: q.user.Name, Groups: q.user.Groups, ResourceAttributes: about},
+		Spec: authorizationv1.SubjectAccessReviewSpec{User: u.Name, Groups: u.Groups, ResourceAttributes: about},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		panic(err)
@@ -278,30 +302,30 @@ func (w *world) review(q question) bool {
 	return r.Status.Allowed
 }
 
-// compare asks all questions of both, and gives how many are allowed. What differs is asked again for a while: both lag.
-func (w *world) compare() int {
+// compare asks all questions of both, and records what is allowed. What differs is asked again for a while: both lag.
+func (w *world) compare() {
 	GinkgoHelper()
 	questions := make(chan question)
 	var asking sync.WaitGroup
 	var mu sync.Mutex
 	var differing []question
-	allowed := 0
+	w.allowed = map[question]bool{}
 	for range 16 {
 		asking.Go(func() {
 			for q := range questions {
 				theirs := w.review(q)
 				mu.Lock()
 				if theirs {
-					allowed++
+					w.allowed[q] = true
 				}
-				if theirs != q.ours() {
+				if theirs != w.ours(q) {
 					differing = append(differing, q)
 				}
 				mu.Unlock()
 			}
 		})
 	}
-	for _, u := range w.users {
+	for u := range w.users {
 		for _, n := range w.namespaces {
 			questions <- question{user: u, namespace: n}
 			questions <- question{user: u, namespace: n, list: true}
@@ -310,16 +334,33 @@ func (w *world) compare() int {
 	close(questions)
 	asking.Wait()
 	Eventually(func() []question {
-		var still []question
-		for _, q := range differing {
-			if w.review(q) != q.ours() {
-				still = append(still, q)
+		differing = slices.DeleteFunc(differing, func(q question) bool {
+			theirs := w.review(q)
+			if delete(w.allowed, q); theirs {
+				w.allowed[q] = true
 			}
-		}
-		differing = still
-		return still
+			return theirs == w.ours(q)
+		})
+		return differing
 	}).Should(BeEmpty())
-	return allowed
+}
+
+// compareLists compares the rows of lists, which an index finds, with what is allowed.
+func (w *world) compareLists() {
+	GinkgoHelper()
+	for i, u := range w.users {
+		for view, list := range map[string]bool{"mynamespaces": false, "namespaceusages": true} {
+			want := []string{}
+			for _, n := range w.namespaces {
+				if w.allowed[question{i, n, list}] {
+					want = append(want, n)
+				}
+			}
+			Eventually(func() []string {
+				return slices.DeleteFunc(keys(rowsOf(as(u.Name, u.Groups...), view, "")), func(name string) bool { return !slices.Contains(w.namespaces, name) })
+			}).Should(ConsistOf(want), "%s of %s in %v", view, u.Name, u.Groups)
+		}
+	}
 }
 
 // compareRules compares a sample with what the API server tells users of their rules.
