@@ -5,6 +5,7 @@ package server
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -170,14 +171,17 @@ func (w *world) rules() []rbacv1.PolicyRule {
 	return all
 }
 
+// dropped draws a part of the objects, by their keys in order: the seed decides which.
+func (w *world) dropped() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(w.objects)), func(string) bool { return w.IntN(3) > 0 })
+}
+
 // shake changes a part of the objects: some are deleted, some created again under their names with another content.
 func (w *world) shake() {
 	GinkgoHelper()
-	for key, o := range w.objects {
-		if w.IntN(3) == 0 {
-			Remove(o)
-			delete(w.objects, key)
-		}
+	for _, key := range w.dropped() {
+		Remove(w.objects[key])
+		delete(w.objects, key)
 	}
 	for i := range 12 {
 		labels := map[string]string{"part": strconv.Itoa(w.IntN(3))}

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -243,10 +245,5 @@ var _ = Describe("What is hidden", func() {
 	})
 })
 
-func keys(m map[string]string) []string {
-	found := []string{}
-	for k := range m {
-		found = append(found, k)
-	}
-	return found
-}
+// keys are those of a map, sorted.
+func keys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
