@@ -6,7 +6,9 @@ package server
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -28,12 +30,29 @@ type mirror struct {
 
 	mu    sync.Mutex
 	names map[string]*v1alpha1.MyNamespace
-	told  map[string]bool
+	shown map[string]bool // the names of all events
+}
+
+// remove records the end of access to a namespace.
+func (m *mirror) remove(obj any) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(obj); err == nil {
+		m.shown[key] = true
+		delete(m.names, key)
+	}
+}
+
+// seen are the names of the namespaces that events were about.
+func (m *mirror) seen() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Sorted(maps.Keys(m.shown))
 }
 
 func newMirror(running context.Context, name, team string) *mirror {
 	GinkgoHelper()
-	m := &mirror{user: name, team: team, names: map[string]*v1alpha1.MyNamespace{}, told: map[string]bool{}}
+	m := &mirror{user: name, team: team, names: map[string]*v1alpha1.MyNamespace{}, shown: map[string]bool{}}
 	optional := func(o *metav1.ListOptions) {
 		if team != "" {
 			o.LabelSelector = "team=" + team
@@ -45,18 +64,11 @@ func newMirror(running context.Context, name, team string) *mirror {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		n := obj.(*v1alpha1.MyNamespace)
-		m.names[n.Name], m.told[n.Name] = n, true
+		m.names[n.Name], m.shown[n.Name] = n, true
 	}
 	_, err := m.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: put, UpdateFunc: func(_, now any) { put(now) },
-		DeleteFunc: func(obj any) {
-			m.mu.Lock()
-			defer m.mu.Unlock()
-			key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(obj)
-			if err == nil {
-				delete(m.names, key)
-			}
-		},
+		DeleteFunc: m.remove,
 	})
 	Expect(err).NotTo(HaveOccurred())
 	go m.informer.RunWithContext(running)
@@ -170,8 +182,8 @@ var _ = Describe("Informers", func() {
 		}
 		for _, of := range mirrors {
 			Eventually(of.got).Should(Equal(m.want(of)), "%s with team %q", of.user, of.team)
-			for name := range of.told {
-				Expect(m.ever).To(HaveKey(of.user+"/"+name), "an event told of a namespace that was never granted")
+			for _, name := range of.seen() {
+				Expect(m.ever).To(HaveKey(of.user+"/"+name), "an event about a namespace that was never granted")
 			}
 		}
 	}
