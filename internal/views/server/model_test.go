@@ -31,23 +31,27 @@ type mirror struct {
 	mu    sync.Mutex
 	names map[string]*v1alpha1.MyNamespace
 	shown map[string]bool // the names of all events
+	leaks []string        // events of an end that say more than what ended
 }
 
-// remove records the end of access to a namespace.
+// remove records the end of access to a namespace. A tombstone is what the informer knew before.
 func (m *mirror) remove(obj any) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if n, ok := obj.(*v1alpha1.MyNamespace); ok && (len(n.Labels) > 0 || len(n.Roles) > 0 || n.Phase != "") {
+		m.leaks = append(m.leaks, fmt.Sprintf("%+v", n))
+	}
 	if key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(obj); err == nil {
 		m.shown[key] = true
 		delete(m.names, key)
 	}
 }
 
-// seen are the names of the namespaces that events were about.
-func (m *mirror) seen() []string {
+// seen are the names of the namespaces that events were about, and the events that say too much.
+func (m *mirror) seen() (names, leaks []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Sorted(maps.Keys(m.shown))
+	return slices.Sorted(maps.Keys(m.shown)), slices.Clone(m.leaks)
 }
 
 func newMirror(running context.Context, name, team string) *mirror {
@@ -182,9 +186,11 @@ var _ = Describe("Informers", func() {
 		}
 		for _, of := range mirrors {
 			Eventually(of.got).Should(Equal(m.want(of)), "%s with team %q", of.user, of.team)
-			for _, name := range of.seen() {
+			names, leaks := of.seen()
+			for _, name := range names {
 				Expect(m.ever).To(HaveKey(of.user+"/"+name), "an event about a namespace that was never granted")
 			}
+			Expect(leaks).To(BeEmpty(), "%s with team %q", of.user, of.team)
 		}
 	}
 	It("end equal to what their users may see, whatever changes and whichever replica is killed (V2)", func() { mirrored(200) })
