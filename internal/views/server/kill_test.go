@@ -14,6 +14,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -91,8 +92,8 @@ func (l *lists) count(err error) {
 	l.texts[err.Error()] = blame(err)
 }
 
-// goOn waits until more lists are answered.
-func (l *lists) goOn() {
+// continues waits until more lists are answered.
+func (l *lists) continues() {
 	GinkgoHelper()
 	before := l.answered.Load()
 	Eventually(l.answered.Load).Should(BeNumerically(">", before+50))
@@ -106,25 +107,44 @@ func (l *lists) end(what string) map[string]int {
 	return l.failed
 }
 
+// deleting begins to delete a Namespace with content, and gives a function that waits until it is gone (V9).
+func deleting() (gone func()) {
+	GinkgoHelper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace()}}
+	Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: "content"}})
+	Remove(namespace)
+	return func() {
+		GinkgoHelper()
+		Eventually(Gone(namespace)).Should(Succeed())
+	}
+}
+
 var _ = Describe("Lists", func() {
 	const times = 6
 
-	It("are all answered while replicas are replaced as in a rollout", func() {
+	It("are all answered, and namespaces are deleted, while replicas are replaced as in a rollout", func() {
+		var gone []func()
 		l := startLists(4)
 		for range times {
-			l.goOn()
+			l.continues()
+			gone = append(gone, deleting())
 			old := one
 			one, two = two, startReplica()
 			proxy.redirect(one, two)
 			old.stop()
 		}
 		Expect(l.end("a rollout")).To(BeEmpty())
+		for _, wait := range gone {
+			wait()
+		}
 	})
 
-	It("fail only because the API server does not reach a replica, while replicas are killed", func() {
+	It("fail only because the API server does not reach a replica, and namespaces are deleted, while replicas are killed", func() {
+		var gone []func()
 		l := startLists(4)
 		for range times {
-			l.goOn()
+			l.continues()
+			gone = append(gone, deleting())
 			proxy.switchTo(two)
 			one.stop()
 			one, two = two, startReplica()
@@ -132,5 +152,8 @@ var _ = Describe("Lists", func() {
 		}
 		failed := l.end("kills")
 		Expect(failed).NotTo(Or(HaveKey(byViews), HaveKey(byAPIServer)), "%v", l.texts)
+		for _, wait := range gone {
+			wait()
+		}
 	})
 })

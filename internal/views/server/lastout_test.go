@@ -106,6 +106,7 @@ var _ = Describe("The last replica", func() {
 	It("deletes it also when all end at once, before the EndpointSlices show that", func() {
 		show := newSlice("views-2")
 		leavers := []*replica{leaving("first"), leaving("second")}
+		gone := deleting()
 		var all sync.WaitGroup
 		for _, r := range leavers {
 			all.Go(func() {
@@ -124,6 +125,7 @@ var _ = Describe("The last replica", func() {
 		show(false, false)
 		all.Wait()
 		Expect(registered()).To(MatchError(apierrors.IsNotFound, "not found"))
+		gone()
 		register()
 	})
 })
