@@ -4,7 +4,9 @@
 package server
 
 import (
+	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -83,4 +85,55 @@ var _ = Describe("The self-check", func() {
 		Entry("another answer for a moment", func(review int, truth bool) (bool, error) { return truth == (review > 1), nil }, 2, 0.0),
 		Entry("no answer", func(_ int, truth bool) (bool, error) { return !truth, errors.New("connection refused") }, 1, 0.0),
 	)
+
+	It("knows who has asked", func() {
+		name, sam := newUser()
+		DeferCleanup(func() { proxy.to(one, two) })
+		proxy.to(one)
+		Eventually(func(g Gomega) []string { // it forgets users when it runs
+			namesOf(sam)(g)
+			one.check.mu.Lock()
+			defer one.check.mu.Unlock()
+			var known []string
+			for _, u := range one.check.recent {
+				known = append(known, u.Name)
+			}
+			return known
+		}).Should(ContainElement(name))
+	})
+
+	It("runs each minute", func() {
+		name, sam := newUser()
+		mine := Namespace()
+		grant(mine, "view", user(name))
+		Eventually(namesOf(sam)).Should(Equal([]string{mine}))
+		who := access.NewUser(name, []string{"system:authenticated"})
+		Eventually(func() bool { return one.source.Now().May(who, mine).Get }).Should(BeTrue())
+		var reviews atomic.Int64
+		api := fake.NewClientset()
+		api.PrependReactor("create", "subjectaccessreviews", func(a clienttesting.Action) (bool, runtime.Object, error) {
+			reviews.Add(1)
+			review := a.(clienttesting.CreateAction).GetObject().(*authorizationv1.SubjectAccessReview).DeepCopy()
+			review.Status.Allowed = one.source.Now().May(who, review.Spec.ResourceAttributes.Name).Get
+			return true, review, nil
+		})
+		now := clocktesting.NewFakeClock(time.Unix(1e9, 0))
+		check := newSelfCheck(one.source, api.AuthorizationV1().SubjectAccessReviews(), now)
+		running, stop := context.WithCancel(ctx)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			check.run(running)
+		}()
+		Eventually(now.HasWaiters).Should(BeTrue())
+		for minute := range int64(3) {
+			check.observe(who)
+			now.Step(checkInterval - time.Nanosecond)
+			Consistently(reviews.Load).Should(Equal(2*minute), "before the minute is over")
+			now.Step(time.Nanosecond)
+			Eventually(reviews.Load).Should(Equal(2*(minute+1)), "one namespace that is shown, and one that is hidden")
+		}
+		stop()
+		Eventually(ended).Should(BeClosed())
+	})
 })
