@@ -47,7 +47,7 @@ func (d *denials) Authorize(ctx context.Context, a authorizer.Attributes) (autho
 		return authorizer.DecisionNoOpinion, reason.(string), nil
 	}
 	if d.count(name).Load() >= deniedOfOne {
-		return authorizer.DecisionNoOpinion, "many of your requests were denied within a second; send only those that you may, and try again", nil
+		return authorizer.DecisionNoOpinion, "too many denied requests; retry in a second", nil
 	}
 	decision, reason, err := d.Authorizer.Authorize(ctx, a)
 	if err == nil && decision != authorizer.DecisionAllow {

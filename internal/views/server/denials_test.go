@@ -111,6 +111,10 @@ func TestWhoIsDeniedCausesFewReviews(t *testing.T) {
 		if got := r.reviews.Load() - before; got != deniedOfOne {
 			t.Errorf("%d reviews within a second", got)
 		}
+		_, reason, _ := r.authorizer.Authorize(r.Context(), authorizer.AttributesRecord{User: &authuser.DefaultInfo{Name: "eve"}, Path: "/new"})
+		if reason != "reviews: too many denied requests; retry in a second" {
+			t.Errorf("the reason is %q", reason)
+		}
 		r.want("sam", "/a", false, 1)
 		r.clock.Step(denialCache + time.Nanosecond)
 	}

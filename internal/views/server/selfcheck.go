@@ -32,7 +32,8 @@ const (
 var (
 	mismatches = metrics.NewCounter(&metrics.CounterOpts{
 		Namespace: "platform_operator", Subsystem: "views", Name: "mismatches_total", StabilityLevel: metrics.ALPHA,
-		Help: "Answers about who may get a Namespace that differ from a SubjectAccessReview. Another authorizer than RBAC may be the reason.",
+		Help: "Answers about who may get a Namespace that differ from a SubjectAccessReview. Reasons are another authorizer than RBAC, and " +
+			"RoleBindings with more subjects than count.",
 	})
 	checks = metrics.NewCounter(&metrics.CounterOpts{
 		Namespace: "platform_operator", Subsystem: "views", Name: "checks_total", StabilityLevel: metrics.ALPHA,
@@ -99,8 +100,8 @@ func (s *selfCheck) once(ctx context.Context) {
 		checks.Inc()
 		if s.differs(ctx, u, namespace) && s.wait(ctx) && s.differs(ctx, u, namespace) {
 			mismatches.Inc()
-			klog.InfoS("A SubjectAccessReview about a Namespace differs from RBAC, so users may see too many or too few; " +
-				"see docs/views.md about other authorizers")
+			klog.InfoS("A SubjectAccessReview about a Namespace differs from the views, so users may see too many or too few; look for another " +
+				"authorizer than RBAC, and for RoleBindings with more subjects than count (docs/views.md, Limits)")
 		}
 	}
 }

@@ -6,7 +6,9 @@ package server
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -16,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/component-base/metrics/legacyregistry"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	. "github.com/acme/platform-operator/internal/testenv/suite"
@@ -27,6 +30,27 @@ func valueOf(c interface{ Write(*dto.Metric) error }) float64 {
 	m := &dto.Metric{}
 	Expect(c.Write(m)).To(Succeed())
 	return m.GetCounter().GetValue()
+}
+
+// A difference is no reason to look at other authorizers only.
+func TestAMismatchHasSeveralReasons(t *testing.T) {
+	registerMetrics()
+	families, err := legacyregistry.DefaultGatherer.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() != "platform_operator_views_mismatches_total" {
+			continue
+		}
+		for _, reason := range []string{"another authorizer than RBAC", "RoleBindings"} {
+			if !strings.Contains(f.GetHelp(), reason) {
+				t.Errorf("%q does not name %q", f.GetHelp(), reason)
+			}
+		}
+		return
+	}
+	t.Error("there is no such metric")
 }
 
 var _ = Describe("The self-check", func() {
