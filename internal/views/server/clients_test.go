@@ -126,7 +126,7 @@ var _ = Describe("A client", func() {
 		informer := factory.ForResource(v1alpha1.GroupVersion.WithResource("mynamespaces")).Informer()
 		type event struct{ kind, name string }
 		events := make(chan event, 10_000)
-		told := func(kind string, o any) {
+		report := func(kind string, o any) {
 			m, ok := o.(*metav1.PartialObjectMetadata)
 			if gone, unknown := o.(cache.DeletedFinalStateUnknown); unknown {
 				m, ok = gone.Obj.(*metav1.PartialObjectMetadata)
@@ -136,10 +136,10 @@ var _ = Describe("A client", func() {
 			}
 		}
 		_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-			AddFunc: func(o any) { told("added", o) }, DeleteFunc: func(o any) { told("deleted", o) },
+			AddFunc: func(o any) { report("added", o) }, DeleteFunc: func(o any) { report("deleted", o) },
 			UpdateFunc: func(old, now any) {
 				if old.(*metav1.PartialObjectMetadata).ResourceVersion == now.(*metav1.PartialObjectMetadata).ResourceVersion {
-					told("resynced", now)
+					report("resynced", now)
 				}
 			},
 		})

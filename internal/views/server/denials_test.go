@@ -123,7 +123,7 @@ func TestWhoIsDeniedCausesFewReviews(t *testing.T) {
 }
 
 // Requests that differ in who asks, or in what for, are reviewed each.
-func TestRequestsAreToldApart(t *testing.T) {
+func TestRequestsAreDistinguished(t *testing.T) {
 	request := func(change func(u *authuser.DefaultInfo, a *authorizer.AttributesRecord)) [32]byte {
 		u := &authuser.DefaultInfo{Name: "sam", UID: "1", Groups: []string{"a", "b"}, Extra: map[string][]string{"k": {"v"}}}
 		a := authorizer.AttributesRecord{Verb: "get", APIGroup: "g", APIVersion: "v1", Resource: "r", Subresource: "s", Namespace: "n", Name: "o", Path: "/p"}

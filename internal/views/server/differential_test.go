@@ -367,7 +367,7 @@ func (w *world) compareLists() {
 	}
 }
 
-// compareRules compares a sample with what the API server tells users of their rules.
+// compareRules compares a sample with the rules that the API server reports to users.
 func (w *world) compareRules() {
 	GinkgoHelper()
 	for range 10 {

@@ -113,7 +113,7 @@ func TestTheFrontProxyIsFollowed(t *testing.T) {
 	go f.ca.Run(t.Context(), 1)
 	go f.Run(t.Context(), 1)
 	maps := client.CoreV1().ConfigMaps("kube-system")
-	// publish writes until it is read: what the fake API server is told between a list and a watch is lost.
+	// publish writes until it is read: the fake API server loses what is written between a list and a watch.
 	publish := func(names string, authorities ...*testenv.Authority) func() {
 		var bundle []byte
 		for _, a := range authorities {

@@ -155,7 +155,7 @@ var _ = Describe("A stored quantity that takes minutes to read", func() {
 	})
 })
 
-// Nobody learns by a view what plain kubectl does not tell (V8, V18).
+// A view shows nothing that plain kubectl hides (V8, V18).
 var _ = Describe("What is hidden", func() {
 	It("is not in rows, selectors, single reads, errors, events, logs or metrics", func() {
 		get, list := roleFor("namespaces", "get"), roleFor("resourcequotas", "list")
@@ -222,7 +222,7 @@ var _ = Describe("What is hidden", func() {
 			}
 			selected := rowsOf(cfg, "namespaceusages", "team=canary-label")
 			for row := range selected {
-				Expect(may(r.get, row)).To(BeTrue(), "the selector tells of the labels of %s", row)
+				Expect(may(r.get, row)).To(BeTrue(), "the selector reveals the labels of %s", row)
 			}
 		}
 		scrape := front509(Plane.FrontProxy, "front-proxy-client").get("/metrics", map[string]string{"X-Remote-User": "x", "X-Remote-Group": "system:masters"})

@@ -17,7 +17,7 @@ import (
 const (
 	awaited = iota // it is started later
 	serves
-	leaves // it has been told to end
+	leaves // it has to end
 	ended
 )
 

@@ -239,7 +239,7 @@ var _ = Describe("A watch", func() {
 
 	It("has to list again at the other replica when rows have changed, and not at the same (V4)", func() {
 		DeferCleanup(func() { proxy.to(one, two) })
-		proxy.to(one) // the other tells nothing that it could continue from
+		proxy.to(one) // the other has sent nothing that it could continue from
 		mine := Namespace()
 		grant(mine, "view", user(name))
 		Eventually(namesOf(sam)).Should(Equal([]string{mine}))
