@@ -36,11 +36,13 @@ import (
 const (
 	home    = testenv.OperatorNamespace
 	service = "platform-operator-views"
+	// accountName is the service account that the program runs as in a cluster.
+	accountName = "system:serviceaccount:" + home + ":platform-operator-views"
 )
 
 var (
 	ctx = context.Background()
-	// account is the access of the service account that the program runs as in a cluster: it has the rights of config/views/rbac.
+	// account is the access of that service account, with the rights of config/views/rbac.
 	account *rest.Config
 	// serving signs the certificates of all replicas.
 	serving *testenv.Authority
@@ -90,7 +92,7 @@ func prepare() {
 	klog.LogToStderr(false)
 	klog.SetOutput(&logs)
 	var err error
-	account, err = Plane.User("system:serviceaccount:"+home+":platform-operator-views", "system:serviceaccounts", "system:serviceaccounts:"+home)
+	account, err = Plane.User(accountName, "system:serviceaccounts", "system:serviceaccounts:"+home)
 	Expect(err).NotTo(HaveOccurred())
 	serving, err = testenv.NewAuthority("views")
 	Expect(err).NotTo(HaveOccurred())
