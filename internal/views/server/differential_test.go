@@ -49,7 +49,7 @@ var _ = Describe("Rights", func() {
 		AddReportEntry("questions", fmt.Sprintf("%d, of which %d allowed; %d objects made, %d changed in place", questions, allowed, w.made, w.changed))
 		Expect(allowed).To(And(BeNumerically(">", questions/200), BeNumerically("<", questions*9/10)), "the states decide nothing")
 	}
-	It("are those of SubjectAccessReview, in states of RBAC that follow from the seed (V1)", func() { compared(3) })
+	It("are those of SubjectAccessReview, in states of RBAC that follow from the seed (V1)", func() { compared(2) })
 	It("are those of SubjectAccessReview, in 25 states of RBAC (V1)", Label(limit.Slow), func() { compared(25) })
 })
 

@@ -42,7 +42,7 @@ var _ = Describe("The timeoutSeconds of a watch", func() {
 		for range maxWatchesOfBoth {
 			for _, seconds := range []int64{-1, -longest, math.MaxInt64, longest + 1} {
 				s := mustWatch(sam, metav1.ListOptions{TimeoutSeconds: ptr.To(seconds)})
-				Eventually(s.ResultChan()).WithTimeout(soon).Should(BeClosed(), strconv.FormatInt(seconds, 10))
+				Eventually(s.ResultChan()).WithTimeout(soon).WithPolling(time.Millisecond).Should(BeClosed(), strconv.FormatInt(seconds, 10))
 			}
 		}
 		mustWatch(sam, metav1.ListOptions{}).silent()
