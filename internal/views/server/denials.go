@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/cache"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/utils/clock"
 )
@@ -24,6 +25,8 @@ const (
 	deniedOfOne = 20
 	// maxDenials is how many requests, and how many users, are remembered.
 	maxDenials = 4096
+	// maxName is how long the name of a row can be: that of a namespace, or of a tenant.
+	maxName = validation.DNS1123SubdomainMaxLength
 )
 
 // denials asks another authorizer, and remembers for a short time what it did not allow. What it allowed is for the other to remember.
@@ -40,8 +43,30 @@ func newDenials(next authorizer.Authorizer, c clock.PassiveClock) *denials {
 	}
 }
 
-// Authorize denies again what was denied a short time ago, and all requests of a user who had too many denied.
+// Authorize reviews the right to all rows first, and the right to the row that is named only if there is none: a user may name rows at
+// will, and each review is remembered.
 func (d *denials) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	decision, reason, err := d.review(ctx, bare(a, ""))
+	if name := a.GetName(); err == nil && decision != authorizer.DecisionAllow && name != "" && len(name) <= maxName {
+		return d.review(ctx, bare(a, name))
+	}
+	return decision, reason, err
+}
+
+// bare is a request without selectors, which only narrow a right, and without a path if it has a resource.
+func bare(a authorizer.Attributes, name string) authorizer.AttributesRecord {
+	b := authorizer.AttributesRecord{
+		User: a.GetUser(), Verb: a.GetVerb(), APIGroup: a.GetAPIGroup(), APIVersion: a.GetAPIVersion(), Resource: a.GetResource(),
+		Subresource: a.GetSubresource(), Namespace: a.GetNamespace(), Name: name, ResourceRequest: a.IsResourceRequest(),
+	}
+	if !b.ResourceRequest {
+		b.Path = a.GetPath()
+	}
+	return b
+}
+
+// review denies again what was denied a short time ago, and all requests of a user who had too many denied.
+func (d *denials) review(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	request, name := requestOf(a), a.GetUser().GetName()
 	if reason, ok := d.requests.Get(request); ok {
 		return authorizer.DecisionNoOpinion, reason.(string), nil
@@ -72,7 +97,7 @@ func (d *denials) count(name string) *atomic.Int64 {
 	return n
 }
 
-// requestOf is a key for who asks for what. Selectors are left out: they only narrow a right.
+// requestOf is a key for who asks for what.
 func requestOf(a authorizer.Attributes) [sha256.Size]byte {
 	u := a.GetUser()
 	return sha256.Sum256(fmt.Appendf(nil, "%q", []any{

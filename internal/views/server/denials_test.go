@@ -26,6 +26,8 @@ type reviewer struct {
 	*testing.T
 	allows, fails atomic.Bool
 	reviews       atomic.Int64
+	largest       atomic.Int64 // in bytes
+	only          atomic.Value // a name that is allowed
 	clock         *clocktesting.FakeClock
 	authorizer    authorizer.Authorizer
 }
@@ -38,12 +40,14 @@ func newReviewer(t *testing.T) *reviewer {
 			w.WriteHeader(http.StatusForbidden)
 			return
 		}
+		r.largest.Store(max(r.largest.Load(), request.ContentLength))
 		review := &authorizationv1.SubjectAccessReview{}
 		if err := json.NewDecoder(request.Body).Decode(review); err != nil {
 			t.Error(err)
 		}
 		review.APIVersion, review.Kind = "authorization.k8s.io/v1", "SubjectAccessReview"
-		review.Status.Allowed = r.allows.Load()
+		named := review.Spec.ResourceAttributes != nil && review.Spec.ResourceAttributes.Name != ""
+		review.Status.Allowed = r.allows.Load() || named && review.Spec.ResourceAttributes.Name == r.only.Load()
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(review)
 	}))
