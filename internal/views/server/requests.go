@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -31,14 +32,21 @@ const (
 )
 
 // handle is the library's chain of handlers behind one that rejects what no client of the views needs, and in front of one that is fair.
+// Only what kube-apiserver forwards, and scrapes, reach the chain.
 func (f *front) handle(handler http.Handler, c *genericapiserver.Config) http.Handler {
 	chain := genericapiserver.DefaultBuildHandlerChain(fair(handler, c.LongRunningFunc), c)
+	direct := f.direct(chain, handler)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if f.sources() != nil {
 			// API servers keep their connection to a replica that is no longer ready. This ends it, and the next one leads to a ready replica.
 			w.Header().Set("Connection", "close")
 		}
-		switch size, impersonates := f.headersOf(r); {
+		limitTime(w, r, time.Now()) //nolint:forbidigo // connections go by the real time
+		if isProbe(r) || !f.forwards(r) {
+			direct.ServeHTTP(w, r)
+			return
+		}
+		switch size, impersonates := f.headersOf(r, true); {
 		case impersonates:
 			reject(w, http.StatusForbidden, metav1.StatusReasonForbidden, "impersonation is not possible here; go through kube-apiserver")
 		case len(r.RequestURI) > maxURL:
@@ -62,12 +70,14 @@ func reject(w http.ResponseWriter, code int32, reason metav1.StatusReason, messa
 	})
 }
 
-// headersOf is the size of what the client has sent as headers, without those by which kube-apiserver says who asks. kube-apiserver
-// impersonates, and passes on who is impersonated; the headers themselves arrive only from those who go around it.
-func (f *front) headersOf(r *http.Request) (size int, impersonates bool) {
+// headersOf is the size of what the client has sent as headers, without those by which kube-apiserver says who asks if it has forwarded
+// the request. kube-apiserver impersonates, and passes on who is impersonated; the headers themselves arrive only from those who go
+// around it.
+func (f *front) headersOf(r *http.Request, forwarded bool) (size int, impersonates bool) {
+	size = len(r.Host)
 	for key, values := range r.Header {
 		impersonates = impersonates || strings.HasPrefix(key, "Impersonate-")
-		if f.vouches(key) {
+		if forwarded && f.vouches(key) {
 			continue
 		}
 		for _, v := range values {
@@ -87,13 +97,13 @@ func (f *front) vouches(key string) bool {
 		})
 }
 
-// fair rejects more requests of one user than leave room for others. Watches are counted by the storage, and probes are no user's.
+// fair rejects more requests of one user than leave room for others. Watches are counted by the storage.
 func fair(next http.Handler, longRunning request.LongRunningRequestCheck) http.Handler {
 	answering := places.New(maxRequests, maxRequestsOfOne)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, _ := request.RequestInfoFrom(r.Context())
 		who, known := request.UserFrom(r.Context())
-		if !known || slices.Contains(probes, r.URL.Path) || info != nil && longRunning(r, info) {
+		if !known || info != nil && longRunning(r, info) {
 			next.ServeHTTP(w, r)
 			return
 		}

@@ -136,7 +136,7 @@ func newConfig(o Options) (*genericapiserver.Config, error) {
 		return nil, fmt.Errorf("listening: %w", err)
 	}
 	c.SecureServing = &genericapiserver.SecureServingInfo{
-		Listener: listener, Cert: certificate, HTTP2MaxStreamsPerConnection: maxStreams,
+		Listener: bounded(listener), Cert: certificate, HTTP2MaxStreamsPerConnection: maxStreams,
 	}
 	c.EffectiveVersion = utilcompatibility.DefaultBuildEffectiveVersion()
 	c.LoopbackClientConfig = &rest.Config{} // without a token: nobody is privileged

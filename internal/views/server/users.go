@@ -11,12 +11,11 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apiserver/pkg/apis/apiserver"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
 	"k8s.io/apiserver/pkg/authentication/request/headerrequest"
+	"k8s.io/apiserver/pkg/authentication/request/x509"
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
-	"k8s.io/apiserver/pkg/authorization/path"
-	"k8s.io/apiserver/pkg/authorization/union"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	"k8s.io/client-go/kubernetes"
@@ -39,15 +38,26 @@ const (
 	tokensAtOnce    = 20
 )
 
-// probes are the paths that anybody may ask.
-var probes = []string{"/livez", "/readyz"}
-
 // front is what is known of the front proxy, kube-apiserver. It is followed while the server runs.
 type front struct {
 	ca      *dynamiccertificates.ConfigMapCAController
 	headers *headerrequest.RequestHeaderAuthRequestController
 	// sources fails while what this replica has read may be out of date.
 	sources func() error
+	// proxy accepts requests with a certificate of the front proxy.
+	proxy authenticator.Request
+}
+
+func newFront(ca *dynamiccertificates.ConfigMapCAController, headers *headerrequest.RequestHeaderAuthRequestController) *front {
+	anyone := authenticator.RequestFunc(func(*http.Request) (*authenticator.Response, bool, error) { return nil, true, nil })
+	names := x509.StringSliceProviderFunc(headers.AllowedClientNames)
+	return &front{ca: ca, headers: headers, proxy: x509.NewDynamicCAVerifier(ca.VerifyOptions, anyone, names)}
+}
+
+// forwards reports whether kube-apiserver has sent a request: the certificate is of the front proxy's authority, and of an allowed name.
+func (f *front) forwards(r *http.Request) bool {
+	_, ok, err := f.proxy.AuthenticateRequest(r)
+	return ok && err == nil
 }
 
 // Run follows the names of headers and of the proxy. The server itself runs the certificate authority, which it also uses for TLS.
@@ -67,7 +77,7 @@ func (f *front) check() error {
 }
 
 // secure sets which identities are believed, and who may do what: the front proxy vouches for users, bearer tokens are reviewed, and each
-// user's right is reviewed. There is no certificate authority for users, and no anonymous user except for probes.
+// user's right is reviewed. There is no certificate authority for users, and no anonymous user.
 func secure(c *genericapiserver.Config, o Options, client kubernetes.Interface) (*front, error) {
 	ca, err := dynamiccertificates.NewDynamicCAFromConfigMapController("front-proxy", metav1.NamespaceSystem, authConfigMap,
 		"requestheader-client-ca-file", client)
@@ -92,7 +102,7 @@ func secure(c *genericapiserver.Config, o Options, client kubernetes.Interface) 
 	if err := authenticate(c, o.Config, proxy); err != nil {
 		return nil, err
 	}
-	f := &front{ca: ca, headers: headers}
+	f := newFront(ca, headers)
 	c.BuildHandlerChainFunc = f.handle
 	return f, authorize(c, client, o.Clock)
 }
@@ -104,12 +114,7 @@ func authenticate(c *genericapiserver.Config, o *rest.Config, proxy *authenticat
 	if err != nil {
 		return fmt.Errorf("making a client to review tokens: %w", err)
 	}
-	anonymous := &apiserver.AnonymousAuthConfig{Enabled: true}
-	for _, p := range probes {
-		anonymous.Conditions = append(anonymous.Conditions, apiserver.AnonymousAuthCondition{Path: p})
-	}
-	authenticator, _, err := authenticatorfactory.DelegatingAuthenticatorConfig{
-		Anonymous:                anonymous,
+	c.Authentication.Authenticator, _, err = authenticatorfactory.DelegatingAuthenticatorConfig{
 		TokenAccessReviewClient:  tokens,
 		TokenAccessReviewTimeout: reviewTimeout,
 		WebhookRetryBackoff:      backoff(),
@@ -119,15 +124,10 @@ func authenticate(c *genericapiserver.Config, o *rest.Config, proxy *authenticat
 	if err != nil {
 		return fmt.Errorf("making the authentication: %w", err)
 	}
-	c.Authentication.Authenticator = authenticator
 	return nil
 }
 
 func authorize(c *genericapiserver.Config, client kubernetes.Interface, now clock.PassiveClock) error {
-	open, err := path.NewAuthorizer(probes)
-	if err != nil {
-		return fmt.Errorf("opening the probes: %w", err)
-	}
 	reviews, err := authorizerfactory.DelegatingAuthorizerConfig{
 		SubjectAccessReviewClient: client.AuthorizationV1(),
 		AllowCacheTTL:             reviewCache,
@@ -138,9 +138,8 @@ func authorize(c *genericapiserver.Config, client kubernetes.Interface, now cloc
 		return fmt.Errorf("making the authorization: %w", err)
 	}
 	c.Authorization.Authorizer, err = union.New(
-		union.NamedAuthorizer{AuthorizerName: "probes", Authorizer: open},
 		// The API server itself, when it looks whether the views can be discovered: that must not fail with the reviews.
-		union.NamedAuthorizer{AuthorizerName: "masters", Authorizer: authorizerfactory.NewPrivilegedGroups(access.Masters)},
+		union.NamedAuthorizer{AuthorizerName: "masters", Authorizer: authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup)},
 		union.NamedAuthorizer{AuthorizerName: "reviews", Authorizer: newDenials(reviews, now)})
 	return err
 }

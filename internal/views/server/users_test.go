@@ -128,27 +128,32 @@ var _ = Describe("Users", func() {
 		Expect(bypass().get("/metrics", nil).StatusCode).To(Equal(http.StatusUnauthorized))
 	})
 
-	It("are who the token says, whatever the headers say, and impersonate nobody", func() {
+	It("are who the token says for metrics only, whatever the headers say, and impersonate nobody", func() {
 		Create(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: mine, Name: "bot"}})
 		review := &authenticationv1.TokenRequest{}
 		Expect(Admin.SubResource("token").Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: mine, Name: "bot"}}, review)).To(Succeed())
-		other := Namespace()
-		grant(other, "view", rbacv1.Subject{Kind: "ServiceAccount", Namespace: mine, Name: "bot"})
+		account := rbacv1.Subject{Kind: "ServiceAccount", Namespace: mine, Name: "bot"}
+		grant(mine, "view", account)
 		headers := spoofed()
+		headers["X-Remote-Group"] = "system:masters"
 		headers["Authorization"] = "Bearer " + review.Status.Token
-		Eventually(func() any { return bypass().names(headers) }).Should(Equal([]string{other}))
+		metrics := func() int { return bypass().get("/metrics", headers).StatusCode }
+		Expect(metrics()).To(Equal(http.StatusForbidden))
 		Create(&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: mine}, Rules: []rbacv1.PolicyRule{
 			{APIGroups: []string{""}, Resources: []string{"users"}, Verbs: []string{"impersonate"}},
+			{NonResourceURLs: []string{"/metrics"}, Verbs: []string{"get"}},
 		}})
 		Create(&rbacv1.ClusterRoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Name: mine}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: mine},
-			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: mine, Name: "bot"}},
+			Subjects: []rbacv1.Subject{account},
 		})
+		Eventually(metrics).Should(Equal(http.StatusOK))
+		Expect(bypass().names(headers)).To(Equal(http.StatusUnauthorized), "views are for kube-apiserver to ask")
 		bot := rest.AnonymousClientConfig(Plane.Config)
 		bot.BearerToken, bot.Impersonate = review.Status.Token, rest.ImpersonationConfig{UserName: name}
 		Eventually(namesOf(bot)).Should(Equal([]string{mine}), "through kube-apiserver it may")
 		headers["Impersonate-User"] = name
-		Expect(bypass().names(headers)).To(Equal(http.StatusForbidden))
+		Expect(metrics()).To(Equal(http.StatusForbidden))
 	})
 
 	It("cannot be spoofed through the API server", func() {
