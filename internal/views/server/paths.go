@@ -5,6 +5,7 @@ package server
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/acme/platform-operator/api/views/v1alpha1"
+	"github.com/acme/platform-operator/internal/views/storage"
 )
 
 const (
@@ -22,8 +24,32 @@ const (
 	longestWatch = 13 * time.Minute
 )
 
-// groupVersionPath is where the views are.
-var groupVersionPath = "/apis/" + v1alpha1.GroupVersion.String()
+var (
+	// groupVersionPath is where the views are.
+	groupVersionPath = "/apis/" + v1alpha1.GroupVersion.String()
+	// otherPaths are those that are served beside the views.
+	otherPaths = slices.Concat(probes, described, []string{metricsPath, "/openapi/v2", "/openapi/v3"}, openAPIPaths())
+	// described are those that OpenAPI describes.
+	described = []string{"/apis", "/apis/" + v1alpha1.GroupVersion.Group, groupVersionPath, "/version"}
+)
+
+func openAPIPaths() (paths []string) {
+	for _, p := range described {
+		paths = append(paths, "/openapi/v3"+p)
+	}
+	return paths
+}
+
+// isServed reports whether there may be something at a path. The library counts requests by their path, and keeps the counts for ever: it
+// must get no path that a client has made up.
+func isServed(path string) bool {
+	view, row, found := splitPath(path)
+	if !found {
+		return slices.Contains(otherPaths, strings.TrimSuffix(path, "/"))
+	}
+	return len(row) <= maxName && !strings.Contains(row, "/") &&
+		slices.ContainsFunc(storage.Views(), func(v storage.View) bool { return v.Resource == view })
+}
 
 // limitTime ends an answer that the client does not read.
 func limitTime(w http.ResponseWriter, r *http.Request, now time.Time) {

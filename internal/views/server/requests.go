@@ -46,18 +46,31 @@ func (f *front) handle(handler http.Handler, c *genericapiserver.Config) http.Ha
 			direct.ServeHTTP(w, r)
 			return
 		}
-		switch size, impersonates := f.headersOf(r, true); {
-		case impersonates:
-			reject(w, http.StatusForbidden, metav1.StatusReasonForbidden, "impersonation is not possible here; go through kube-apiserver")
-		case len(r.RequestURI) > maxURL:
-			reject(w, http.StatusRequestURITooLong, metav1.StatusReasonInvalid, "the URL is longer than 8 KiB; use a shorter selector")
-		case size > maxHeaders:
-			reject(w, http.StatusRequestHeaderFieldsTooLarge, metav1.StatusReasonRequestEntityTooLarge,
-				"the headers are longer than 32 KiB; send only those that are needed")
-		default:
+		if !f.rejects(w, r) {
 			chain.ServeHTTP(w, r)
 		}
 	})
+}
+
+// rejects answers what kube-apiserver has forwarded, but nothing here can answer.
+func (f *front) rejects(w http.ResponseWriter, r *http.Request) bool {
+	switch size, impersonates := f.headersOf(r, true); {
+	case impersonates:
+		reject(w, http.StatusForbidden, metav1.StatusReasonForbidden, "impersonation is not possible here; go through kube-apiserver")
+	case len(r.RequestURI) > maxURL:
+		reject(w, http.StatusRequestURITooLong, metav1.StatusReasonInvalid, "the URL is longer than 8 KiB; use a shorter selector")
+	case size > maxHeaders:
+		reject(w, http.StatusRequestHeaderFieldsTooLarge, metav1.StatusReasonRequestEntityTooLarge,
+			"the headers are longer than 32 KiB; send only those that are needed")
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		w.Header().Set("Allow", "GET, HEAD")
+		reject(w, http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "views can only be read, by get, list and watch")
+	case !isServed(r.URL.Path):
+		reject(w, http.StatusNotFound, metav1.StatusReasonNotFound, "the server could not find the requested resource")
+	default:
+		return false
+	}
+	return true
 }
 
 // reject answers as kube-apiserver does, so that clients show the message.
