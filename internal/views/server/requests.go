@@ -12,6 +12,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	authuser "k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 
@@ -29,6 +30,8 @@ const (
 	maxRequestsOfOne = 20
 	// maxArrived is how many requests may have arrived, of all users together. Those that one user may not have are rejected quickly.
 	maxArrived = 400
+	// aggregator is who kube-apiserver is when it checks the API itself.
+	aggregator = "system:kube-aggregator"
 )
 
 // handle is the library's chain of handlers behind one that rejects what no client of the views needs, and in front of one that is fair.
@@ -110,13 +113,14 @@ func (f *front) vouches(key string) bool {
 		})
 }
 
-// fair rejects more requests of one user than leave room for others. Watches are counted by the storage.
+// fair rejects more requests of one user than leave room for others. Watches are counted by the storage. The checks of kube-aggregator, and
+// administrators, are not counted: while the API is not available to them, no namespace can be deleted.
 func fair(next http.Handler, longRunning request.LongRunningRequestCheck) http.Handler {
 	answering := places.New(maxRequests, maxRequestsOfOne)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, _ := request.RequestInfoFrom(r.Context())
 		who, known := request.UserFrom(r.Context())
-		if !known || info != nil && longRunning(r, info) {
+		if !known || isPrivileged(who) || info != nil && longRunning(r, info) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -130,4 +134,9 @@ func fair(next http.Handler, longRunning request.LongRunningRequestCheck) http.H
 		defer free()
 		next.ServeHTTP(w, r)
 	})
+}
+
+// isPrivileged reports whether a user is kube-aggregator, or may do anything.
+func isPrivileged(u authuser.Info) bool {
+	return u.GetName() == aggregator || slices.Contains(u.GetGroups(), authuser.SystemPrivilegedGroup)
 }

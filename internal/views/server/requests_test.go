@@ -112,7 +112,8 @@ func TestRequestsAreFair(t *testing.T) {
 	done := make(chan *httptest.ResponseRecorder, 1000)
 	ask := func(who, path, verb string) {
 		r := httptest.NewRequest(http.MethodGet, path, nil)
-		c := request.WithRequestInfo(request.WithUser(r.Context(), &authuser.DefaultInfo{Name: who}), &request.RequestInfo{Verb: verb})
+		who, group, _ := strings.Cut(who, " of ")
+		c := request.WithRequestInfo(request.WithUser(r.Context(), &authuser.DefaultInfo{Name: who, Groups: []string{group}}), &request.RequestInfo{Verb: verb})
 		go func() {
 			w := httptest.NewRecorder()
 			handler.ServeHTTP(w, r.WithContext(c))
@@ -152,6 +153,12 @@ func TestRequestsAreFair(t *testing.T) {
 		answer(fmt.Sprintf("user-%d", i), base, "list")
 	}
 	ask("sam", base, "list")
+	rejected("all users'")
+	for range maxRequests {
+		answer("system:kube-aggregator", base, "get")
+		answer("admin of system:masters", base, "list")
+	}
+	ask("sam of system:masters-not", base, "list")
 	rejected("all users'")
 	close(hold)
 	for range answered {

@@ -76,3 +76,13 @@ func TestARightToOneRowIsReviewedByItsName(t *testing.T) {
 	r.clock.Step(denialCache + 1)
 	r.decides(asks("kim", "get", "mine"), true, 1)
 }
+
+// kube-aggregator and administrators are members of system:masters. While reviews fail, they find the API available.
+func TestMastersAreNotReviewed(t *testing.T) {
+	r := newReviewer(t)
+	list := asks("admin", "list", "")
+	list.User.(*authuser.DefaultInfo).Groups = []string{"system:masters"}
+	r.decides(list, true, 0)
+	list.User.(*authuser.DefaultInfo).Groups = []string{"masters"}
+	r.decides(list, false, 1)
+}

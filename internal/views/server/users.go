@@ -15,7 +15,9 @@ import (
 	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
 	"k8s.io/apiserver/pkg/authentication/request/headerrequest"
 	"k8s.io/apiserver/pkg/authentication/request/x509"
+	authuser "k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
+	"k8s.io/apiserver/pkg/authorization/union"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	"k8s.io/client-go/kubernetes"
@@ -139,7 +141,7 @@ func authorize(c *genericapiserver.Config, client kubernetes.Interface, now cloc
 	}
 	c.Authorization.Authorizer, err = union.New(
 		// The API server itself, when it looks whether the views can be discovered: that must not fail with the reviews.
-		union.NamedAuthorizer{AuthorizerName: "masters", Authorizer: authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup)},
+		union.NamedAuthorizer{AuthorizerName: "masters", Authorizer: authorizerfactory.NewPrivilegedGroups(authuser.SystemPrivilegedGroup)},
 		union.NamedAuthorizer{AuthorizerName: "reviews", Authorizer: newDenials(reviews, now)})
 	return err
 }
