@@ -28,6 +28,7 @@ type reviewer struct {
 	reviews       atomic.Int64
 	largest       atomic.Int64 // in bytes
 	only          atomic.Value // a name that is allowed
+	hold          atomic.Pointer[chan struct{}]
 	clock         *clocktesting.FakeClock
 	authorizer    authorizer.Authorizer
 }
@@ -36,6 +37,9 @@ func newReviewer(t *testing.T) *reviewer {
 	r := &reviewer{T: t, clock: clocktesting.NewFakeClock(time.Unix(1e9, 0))}
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		r.reviews.Add(1)
+		if hold := r.hold.Load(); hold != nil {
+			<-*hold
+		}
 		if r.fails.Load() {
 			w.WriteHeader(http.StatusForbidden)
 			return

@@ -5,7 +5,9 @@ package server
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/fields"
@@ -85,4 +87,84 @@ func TestMastersAreNotReviewed(t *testing.T) {
 	r.decides(list, true, 0)
 	list.User.(*authuser.DefaultInfo).Groups = []string{"masters"}
 	r.decides(list, false, 1)
+}
+
+// While the API server does not answer, one user who asks for much has few reviews under way, and the others wait for nothing.
+func TestOneUserHasFewReviewsAtOnce(t *testing.T) {
+	r := newReviewer(t)
+	hold := make(chan struct{})
+	r.hold.Store(&hold)
+	answer := sync.OnceFunc(func() { close(hold) })
+	t.Cleanup(answer)
+	const requests = 100
+	done := make(chan bool, 2*requests)
+	ask := func(who string, i int) {
+		a := authorizer.AttributesRecord{User: &authuser.DefaultInfo{Name: who}, Verb: "get", Path: fmt.Sprint("/", i)}
+		go func() {
+			decision, _, err := r.authorizer.Authorize(t.Context(), a)
+			if err != nil {
+				t.Error(err)
+			}
+			done <- decision == authorizer.DecisionAllow
+		}()
+	}
+	for i := range requests {
+		ask("eve", i)
+	}
+	for range requests - deniedOfOne {
+		for len(done) == 0 {
+			if got := r.reviews.Load(); got > deniedOfOne {
+				t.Fatalf("%d reviews arrive", got)
+			}
+			runtime.Gosched()
+		}
+		if <-done {
+			t.Error("it is allowed without a review")
+		}
+	}
+	ask("sam", 0)
+	r.arrived(deniedOfOne + 1)
+	r.allows.Store(true)
+	answer()
+	for range deniedOfOne + 1 {
+		if !<-done {
+			t.Error("what is asked for at once is denied, although it is allowed")
+		}
+	}
+	r.arrived(deniedOfOne + 1)
+	r.want("eve", "/new", true, 1)
+}
+
+// A client that starts asks for the same many times at once. That takes one review, and none is denied for being one of many.
+func TestRequestsForTheSameShareAReview(t *testing.T) {
+	r := newReviewer(t)
+	r.allows.Store(true)
+	hold := make(chan struct{})
+	r.hold.Store(&hold)
+	done := make(chan authorizer.Decision, maxWaitingOfOne)
+	for range maxWaitingOfOne {
+		go func() {
+			decision, _, _ := r.authorizer.Authorize(t.Context(), asks("sam", "watch", ""))
+			done <- decision
+		}()
+	}
+	r.arrived(1)
+	close(hold)
+	for range maxWaitingOfOne {
+		if got := <-done; got != authorizer.DecisionAllow {
+			t.Error("it is denied")
+		}
+	}
+	r.arrived(1)
+}
+
+// arrived waits for a number of reviews, and finds no more.
+func (r *reviewer) arrived(n int64) {
+	r.Helper()
+	for r.reviews.Load() < n && r.Context().Err() == nil {
+		runtime.Gosched()
+	}
+	if got := r.reviews.Load(); got != n {
+		r.Errorf("%d reviews arrive, not %d", got, n)
+	}
 }
