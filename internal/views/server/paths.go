@@ -52,11 +52,7 @@ func isServed(path string) bool {
 }
 
 // limitTime ends an answer that the client does not read.
-func limitTime(w http.ResponseWriter, r *http.Request, now time.Time) {
-	limit := requestTimeout + sending
-	if options, err := listOptions(r); err == nil && options.Watch {
-		limit = longestWatch
-	}
+func limitTime(w http.ResponseWriter, now time.Time, limit time.Duration) {
 	answer := http.NewResponseController(w)
 	_ = answer.SetReadDeadline(now.Add(limit))
 	_ = answer.SetWriteDeadline(now.Add(limit))

@@ -13,6 +13,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/component-base/metrics/legacyregistry"
+	"k8s.io/klog/v2"
 
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
@@ -76,12 +77,27 @@ var _ = Describe("Paths that a client makes up", func() {
 		}
 	})
 
-	It("and methods are rejected", func() {
+	It("are rejected, and so are methods", func() {
 		client := front509(Plane.FrontProxy, "front-proxy-client")
 		headers := map[string]string{"X-Remote-User": "sam", "X-Remote-Group": "system:authenticated"}
 		for _, method := range []string{http.MethodPost, http.MethodOptions, "MADEUP"} {
 			Expect(client.send(one, method, base+"/mynamespaces", headers, "")).To(Equal(http.StatusMethodNotAllowed), method)
 		}
 		Expect(client.send(one, "", base+"/mynamespaces/"+strings.Repeat("x", maxName+1), headers, "")).To(Equal(http.StatusNotFound))
+	})
+})
+
+var _ = Describe("A selector that cannot be read", func() {
+	It("is rejected, and not logged", func() {
+		_, sam := newUser()
+		for _, watch := range []string{"", "1"} {
+			for key, value := range map[string]string{"labelSelector": "((canary-1", "fieldSelector": "canary-2"} {
+				err := views(sam).Get().Resource("mynamespaces").Param("watch", watch).Param(key, value).Do(ctx).Error()
+				Expect(statusOf(err)).To(Equal(http.StatusBadRequest), "%s: %v", key, err)
+				Expect(err).To(MatchError(Or(ContainSubstring("expected"), ContainSubstring("invalid selector"))), "its user learns what is wrong")
+			}
+		}
+		klog.Flush()
+		Expect(logs.String()).NotTo(ContainSubstring("canary"))
 	})
 })

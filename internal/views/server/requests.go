@@ -44,14 +44,25 @@ func (f *front) handle(handler http.Handler, c *genericapiserver.Config) http.Ha
 			// API servers keep their connection to a replica that is no longer ready. This ends it, and the next one leads to a ready replica.
 			w.Header().Set("Connection", "close")
 		}
-		limitTime(w, r, time.Now()) //nolint:forbidigo // connections go by the real time
+		now := time.Now() //nolint:forbidigo // connections go by the real time
+		limitTime(w, now, requestTimeout+sending)
 		if isProbe(r) || !f.forwards(r) {
 			direct.ServeHTTP(w, r)
 			return
 		}
-		if !f.rejects(w, r) {
-			chain.ServeHTTP(w, r)
+		if f.rejects(w, r) {
+			return
 		}
+		// The library logs what it cannot read, and a selector may say what nobody else must know.
+		options, err := listOptions(r)
+		if err != nil {
+			reject(w, http.StatusBadRequest, metav1.StatusReasonBadRequest, err.Error())
+			return
+		}
+		if options.Watch {
+			limitTime(w, now, longestWatch)
+		}
+		chain.ServeHTTP(w, r)
 	})
 }
 
