@@ -98,6 +98,7 @@ type Wire struct {
 	reads   []string
 	faults  []*Injected
 	watched map[schema.GroupVersionResource]bool
+	deaf    deafness
 }
 
 // Watched are the types that have been watched so far.
@@ -190,7 +191,7 @@ func (t wireTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	write, ok := writeOf(req)
 	if !ok {
 		t.read(req)
-		return t.next.RoundTrip(req)
+		return t.hold(req)(t.next.RoundTrip(req))
 	}
 	// Before it is sent: what a test sees of it in the cluster is recorded already.
 	t.record(&write)

@@ -88,7 +88,7 @@ func newWorld(r *rand.Rand) *world {
 			groups = append(groups, w.group())
 		}
 		if i == 8 {
-			groups = append(groups, access.Masters)
+			groups = append(groups, "system:masters")
 		}
 		w.users = append(w.users, access.NewUser(name, groups))
 	}
@@ -120,7 +120,7 @@ func (w *world) subject(inNamespace bool) rbacv1.Subject {
 	case 38:
 		return group("system:authenticated")
 	case 39:
-		return group(access.Masters)
+		return group("system:masters")
 	}
 	switch w.IntN(8) {
 	case 0:

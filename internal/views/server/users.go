@@ -24,8 +24,6 @@ import (
 	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
-
-	"github.com/acme/platform-operator/internal/views/access"
 )
 
 const (
