@@ -120,7 +120,7 @@ func TestWhoIsDeniedCausesFewReviews(t *testing.T) {
 			t.Errorf("%d reviews within a second", got)
 		}
 		_, reason, _ := r.authorizer.Authorize(r.Context(), authorizer.AttributesRecord{User: &authuser.DefaultInfo{Name: "eve"}, Path: "/new"})
-		if reason != "reviews: too many denied requests; retry in a second" {
+		if reason != "reviews: "+tooMany {
 			t.Errorf("the reason is %q", reason)
 		}
 		r.want("sam", "/a", false, 1)

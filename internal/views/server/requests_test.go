@@ -33,7 +33,8 @@ var _ = Describe("A request", func() {
 		}{
 			"a long selector":      {selector: strings.Repeat("a!=b,", maxURL/8) + "a!=b", code: http.StatusRequestURITooLong, message: "use a shorter selector"},
 			"long headers":         {header: strings.Repeat("x", maxHeaders), code: http.StatusRequestHeaderFieldsTooLarge, message: "send only those that are needed"},
-			"neither":              {selector: strings.Repeat("a!=b,", 300) + "a!=b", header: strings.Repeat("x", maxHeaders/2)},
+			"many requirements":    {selector: strings.Repeat("a,", 200) + "a", code: http.StatusBadRequest, message: "use at most"},
+			"neither":              {selector: strings.Repeat("a!="+strings.Repeat("b", 60)+",", 40) + "a!=b", header: strings.Repeat("x", maxHeaders/2)},
 			"nothing that is long": {},
 		} {
 			for _, watch := range []string{"", "1"} {

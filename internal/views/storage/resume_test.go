@@ -5,6 +5,7 @@ package storage
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -172,8 +173,19 @@ func TestAnExactVersionIsThatOfTheList(t *testing.T) {
 // A selector with many short requirements takes many times its text, for as long as its watch lives.
 func TestALongSelectorIsRejected(t *testing.T) {
 	_, _, s := fixture()
-	for n, rejected := range map[int]bool{maxRequirements: false, maxRequirements + 1: true} {
-		selector, err := labels.Parse(strings.TrimSuffix(strings.Repeat("a,", n), ","))
+	var values []string
+	for i := range maxTerms {
+		values = append(values, strconv.Itoa(i))
+	}
+	for text, rejected := range map[string]bool{
+		strings.Repeat("a,", maxTerms-1) + "a":                   false,
+		strings.Repeat("a,", maxTerms) + "a":                     true,
+		"a in (" + strings.Join(values[1:], ",") + ")":           false,
+		"a in (" + strings.Join(values, ",") + ")":               true,
+		"a notin (" + strings.Join(values[2:], ",") + "),b,c":    true,
+		"a!=1,b!=" + strings.Repeat("2", 60) + ",c in (3),d=4,e": false,
+	} {
+		selector, err := labels.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +193,7 @@ func TestALongSelectorIsRejected(t *testing.T) {
 		_, listed := s.List(as("sam"), &o)
 		w, watched := s.Watch(as("sam"), &o)
 		if apierrors.IsBadRequest(listed) != rejected || apierrors.IsBadRequest(watched) != rejected {
-			t.Errorf("with %d requirements: list %v, watch %v", n, listed, watched)
+			t.Errorf("%s: list %v, watch %v", text, listed, watched)
 		}
 		if w != nil {
 			w.Stop()

@@ -284,8 +284,8 @@ type matcher struct {
 	field fields.Selector
 }
 
-// maxRequirements is how many requirements a label selector may have. A watch keeps them, each in 35 times the bytes of its text.
-const maxRequirements = 50
+// maxTerms is how many requirements and values a label selector may have. A watch keeps them, each in up to 35 times the bytes of its text.
+const maxTerms = 100
 
 func matcherOf(o *internalversion.ListOptions) (matcher, error) {
 	m := matcher{label: o.LabelSelector, field: o.FieldSelector}
@@ -295,8 +295,13 @@ func matcherOf(o *internalversion.ListOptions) (matcher, error) {
 	if m.field == nil {
 		m.field = fields.Everything()
 	}
-	if requirements, _ := m.label.Requirements(); len(requirements) > maxRequirements {
-		return m, apierrors.NewBadRequest(fmt.Sprintf("the label selector has %d requirements; use at most %d", len(requirements), maxRequirements))
+	terms := 0
+	requirements, _ := m.label.Requirements()
+	for _, r := range requirements {
+		terms += 1 + len(r.ValuesUnsorted())
+	}
+	if terms > maxTerms {
+		return m, apierrors.NewBadRequest(fmt.Sprintf("the label selector has %d requirements and values; use at most %d", terms, maxTerms))
 	}
 	return m, nil
 }
