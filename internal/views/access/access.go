@@ -40,15 +40,21 @@ type Grant struct {
 // Grants are what the RoleBindings of one namespace give.
 type Grants map[Subject]Grant
 
-// GrantsOf reads the RoleBindings of a namespace whose roles exist.
+// GrantsOf reads the RoleBindings of a namespace whose roles exist. Tenants may bind hundreds of roles to the same subjects, so each list is
+// sorted once.
 func GrantsOf(namespace string, bindings []Binding) Grants {
 	grants := Grants{}
 	for _, b := range bindings {
 		rights := b.Verdict.In(namespace)
 		for _, s := range b.Subjects {
 			g := grants[s]
-			grants[s] = Grant{Rights: g.Rights.Or(rights), Roles: with(g.Roles, b.Role), Version: max(g.Version, b.Version)}
+			grants[s] = Grant{Rights: g.Rights.Or(rights), Roles: append(g.Roles, b.Role), Version: max(g.Version, b.Version)}
 		}
+	}
+	for s, g := range grants {
+		slices.Sort(g.Roles)
+		g.Roles = slices.Clip(slices.Compact(g.Roles))
+		grants[s] = g
 	}
 	return grants
 }

@@ -4,6 +4,9 @@
 package access
 
 import (
+	"fmt"
+	"runtime"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -211,5 +214,24 @@ func TestManySubjectsTakeNoTime(t *testing.T) {
 	}
 	if took := limit.ProcessorTime(t) - begin; took > 5*time.Second { // comparing each with each other takes longer
 		t.Errorf("that takes %s of a processor", took)
+	}
+}
+
+// A tenant may bind many roles to the same subjects. Copying the list of roles for each of them takes memory by the square of their number.
+func TestManyRolesTakeLittleMemory(t *testing.T) {
+	limit.Labeled(t, limit.Timed)
+	var bindings []Binding
+	for i := range 2000 {
+		bindings = append(bindings, Binding{Role: fmt.Sprintf("Role/%04d", 2000-i), Subjects: []Subject{UserSubject("a"), UserSubject("b")}})
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	grants := GrantsOf("n", bindings)
+	runtime.ReadMemStats(&after)
+	if roles := grants[UserSubject("b")].Roles; len(roles) != 2000 || !slices.IsSorted(roles) {
+		t.Errorf("%d roles, sorted: %t", len(roles), slices.IsSorted(roles))
+	}
+	if used := (after.TotalAlloc - before.TotalAlloc) >> 20; used > 5 {
+		t.Errorf("it takes %d MiB", used)
 	}
 }

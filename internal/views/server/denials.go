@@ -25,12 +25,12 @@ const (
 	// denialCache is how long a denial holds. An API server that starts denies what it allows as soon as it has read RBAC: a denial that is
 	// kept for longer outlasts that.
 	denialCache = time.Second
-	// maxWaiting is how many requests may wait for a review, and maxWaitingOfOne how many of one user: as many as watches and requests that
-	// the user may have. The watches, and the requests of others, keep the rest.
+	// maxWaiting is how many requests may wait for a review, and maxWaitingOfOne how many of one user: as many as the watches and requests
+	// that one user may have.
 	maxWaiting      = storage.MaxWatches + maxArrived
 	maxWaitingOfOne = 120
-	// deniedOfOne is how many reviews of one user may end in a denial within denialCache, and how many may be asked for at once. Users who come by way of kube-apiserver may do
-	// what they ask; a token that may do nothing could have each of many paths reviewed.
+	// deniedOfOne is how many reviews of one user may end in a denial within denialCache, and how many may be asked for at once. Users who
+	// come by way of kube-apiserver may do what they ask; a user who may do nothing could have each of many paths reviewed.
 	deniedOfOne = 20
 	// maxDenials is how many requests, and how many users, are remembered.
 	maxDenials = 4096

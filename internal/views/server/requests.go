@@ -17,6 +17,7 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 
 	"github.com/acme/platform-operator/internal/views/places"
+	"github.com/acme/platform-operator/internal/views/storage"
 )
 
 const (
@@ -30,6 +31,10 @@ const (
 	maxRequestsOfOne = 20
 	// maxArrived is how many requests may have arrived, of all users together. Those that one user may not have are rejected quickly.
 	maxArrived = 400
+	// maxStreaming and maxStreamingOfOne are how many watches may be answered, with those that have ended and whose clients do not read the rest:
+	// the storage, which counts those that go on, has given their places back.
+	maxStreaming      = storage.MaxWatches + 200
+	maxStreamingOfOne = 120
 	// aggregator is who kube-apiserver is when it checks the API itself.
 	aggregator = "system:kube-aggregator"
 )
@@ -127,19 +132,23 @@ func (f *front) vouches(key string) bool {
 // fair rejects more requests of one user than leave room for others. Watches are counted by the storage. The checks of kube-aggregator, and
 // administrators, are not counted: while the API is not available to them, no namespace can be deleted.
 func fair(next http.Handler, longRunning request.LongRunningRequestCheck) http.Handler {
-	answering := places.New(maxRequests, maxRequestsOfOne)
+	answering, streaming := places.New(maxRequests, maxRequestsOfOne), places.New(maxStreaming, maxStreamingOfOne)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, _ := request.RequestInfoFrom(r.Context())
 		who, known := request.UserFrom(r.Context())
-		if !known || isPrivileged(who) || info != nil && longRunning(r, info) {
+		if !known || isPrivileged(who) {
 			next.ServeHTTP(w, r)
 			return
 		}
-		free, ok := answering.Take(who.GetName(), 1)
+		room := answering
+		if info != nil && longRunning(r, info) {
+			room = streaming
+		}
+		free, ok := room.Take(who.GetName(), 1)
 		if !ok {
 			w.Header().Set("Retry-After", "1")
 			reject(w, http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests,
-				"you have, or this server has, as many requests as it can answer at once; try again")
+				"you have, or this server has, as many requests or watches as it can answer at once; try again")
 			return
 		}
 		defer free()

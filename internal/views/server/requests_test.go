@@ -161,6 +161,12 @@ func TestRequestsAreFair(t *testing.T) {
 	}
 	ask("sam of system:masters-not", base, "list")
 	rejected("all users'")
+	for range maxStreamingOfOne {
+		answer("eve", base, "watch")
+	}
+	ask("eve", base, "watch") // the storage has given the places of those back whose time is up, also if nobody reads the rest
+	rejected("one user's watches")
+	answer("kim", base, "watch")
 	close(hold)
 	for range answered {
 		if w := <-done; w.Code != http.StatusOK {
