@@ -17,7 +17,7 @@ const (
 	// noticedWithin is how late API servers notice that they do not reach an API: they look every 30 s, and wait 6 s for an answer.
 	// Connections that they have are used until then, so what the condition says begins later than the fault.
 	noticedWithin = 36 * time.Second
-	// provenAfter is how long the API has to be available until earlier failures no longer count.
+	// provenAfter is how long the API has to be available without a gap until earlier gaps and failures no longer count.
 	provenAfter = 10 * time.Minute
 )
 
@@ -60,10 +60,18 @@ type observation struct {
 type memory struct {
 	// looked is true once the leader has looked.
 	looked bool
-	// Since when the API has been so; zero while it is not.
+	// Since when the API has been so; zero while it is not. An API that is available is served, too.
 	unserved, failing, available time.Time
-	// failures counts how often it was unreachable, and retryAt is when it is registered again.
+	// outage is the sum of the gaps: the times in which the API was registered and down, since it was proven or has failed. It is
+	// counted up to counted. gap is what the last of them was.
+	outage  time.Duration
+	counted time.Time
+	gap     cause
+	// down is true if the last decision left an API registered that is down: the time until the next decision counts.
+	down bool
+	// failures counts how often the outage became too long, and cause is why the last time. retryAt is when the API is registered again.
 	failures int
+	cause    cause
 	retryAt  time.Time
 }
 
@@ -81,26 +89,20 @@ type decision struct {
 // decide decides whether the API is registered. It returns what to remember, too.
 //
 // An APIService that nobody answers harms the whole cluster: no Namespace can be deleted, because the API server cannot say what is in
-// it. So the API is registered only while it is served, and an unreachable one costs the cluster the time of patience once, and then
-// once in half an hour.
+// it. So the API is registered only while it is served, and one that is down costs the cluster the time of patience once, and then
+// once in half an hour. Gaps count together: an API that comes and goes must not cost more than one that is never reached.
 func decide(o observation, m memory, now time.Time) (decision, memory) {
 	m = m.after(o, now)
-	if c := o.obstacle(now.Sub(m.unserved)); c != causeNone {
-		return decision{cause: c, holder: o.holder}, m
+	d := decision{cause: o.obstacle(), holder: o.holder}
+	if d.cause == causeNone {
+		d, m = m.decide(o, now)
 	}
-	switch {
-	case now.Before(m.retryAt):
-		return decision{cause: causeUnreachable, recheck: m.retryAt.Sub(now)}, m
-	case !m.failing.IsZero() && now.Sub(m.failing) >= o.patience:
-		m.failures++
-		m.retryAt = now.Add(retryAfter(m.failures))
-		return decision{cause: causeUnreachable, recheck: m.retryAt.Sub(now)}, m
-	}
-	return decision{register: true, recheck: sooner(until(m.unserved, servedGrace, now), until(m.failing, o.patience, now))}, m
+	m.down = d.register && o.down()
+	return d, m
 }
 
-// obstacle returns what keeps the API from being registered now, whatever was before. It has been unserved for some time.
-func (o observation) obstacle(unserved time.Duration) cause {
+// obstacle returns what keeps the API from being registered, whether it is served or not.
+func (o observation) obstacle() cause {
 	switch {
 	case o.holder != "":
 		return causeNameTaken
@@ -110,8 +112,40 @@ func (o observation) obstacle(unserved time.Duration) cause {
 		return causeNoRole
 	case len(o.bundle) == 0:
 		return causeNoCertificate
-	case !o.served && (!o.present || unserved >= servedGrace):
-		return causeNotServed
+	}
+	return causeNone
+}
+
+// down reports whether the API is registered and not available or not served.
+func (o observation) down() bool { return o.present && o.holder == "" && (!o.available || !o.served) }
+
+// decide decides about an API that nothing else keeps from being registered.
+func (m memory) decide(o observation, now time.Time) (decision, memory) {
+	if cause := m.failure(o, now); cause != causeNone && !now.Before(m.retryAt) {
+		m.failures++
+		m.cause, m.retryAt = cause, now.Add(retryAfter(m.failures))
+	}
+	switch {
+	case now.Before(m.retryAt):
+		m.outage = 0 // the next try has all of the time
+		return decision{cause: m.cause, recheck: m.retryAt.Sub(now)}, m
+	case !o.served && (!o.present || now.Sub(m.unserved) >= servedGrace):
+		return decision{cause: causeNotServed}, m
+	}
+	d := decision{register: true, recheck: sooner(until(m.unserved, servedGrace, now), until(m.failing, o.patience, now))}
+	if o.down() {
+		d.recheck = sooner(d.recheck, until(now, o.patience-m.outage, now))
+	}
+	return d, m
+}
+
+// failure returns why an API was down for too long, in one gap or in many; none if it was not.
+func (m memory) failure(o observation, now time.Time) cause {
+	switch {
+	case !m.failing.IsZero() && now.Sub(m.failing) >= o.patience:
+		return causeUnreachable
+	case m.outage >= o.patience:
+		return m.gap
 	}
 	return causeNone
 }
@@ -119,7 +153,7 @@ func (o observation) obstacle(unserved time.Duration) cause {
 // after returns the memory that follows from what is seen.
 func (m memory) after(o observation, now time.Time) memory {
 	if !m.available.IsZero() && now.Sub(m.available) >= provenAfter {
-		m.failures = 0
+		m.failures, m.outage = 0, 0
 	}
 	m.unserved = since(!o.served, m.unserved, now)
 	// An API that is not available counts as failing whether it is served or not: endpoints that come and go must not hide that.
@@ -132,9 +166,33 @@ func (m memory) after(o observation, now time.Time) memory {
 	if worked && !m.failing.IsZero() {
 		m.failing = o.faultySince(now)
 	}
-	m.available = since(o.present && o.available, m.available, now)
+	m = m.count(o, now)
+	m.available = since(o.present && !o.down(), m.available, now)
 	if latest := now.Add(lastRetry); m.retryAt.After(latest) { // the clock was set back
 		m.retryAt = latest
+	}
+	return m
+}
+
+// count adds to the outage what has passed of it since the last look. One that API servers notice now began before, but not before the end
+// of what is counted.
+func (m memory) count(o observation, now time.Time) memory {
+	from := now
+	switch {
+	case m.down:
+		from = m.counted
+	case !o.down():
+		return m
+	case !m.failing.IsZero():
+		from = later(m.failing, m.counted)
+	}
+	m.outage += max(0, now.Sub(from)) // less than zero: the clock was set back
+	m.counted = now
+	switch {
+	case o.down() && !o.served:
+		m.gap = causeNotServed
+	case o.down():
+		m.gap = causeUnreachable
 	}
 	return m
 }
@@ -161,6 +219,14 @@ func since(holds bool, before, now time.Time) time.Time {
 		return now
 	}
 	return before
+}
+
+// later returns the later one of two times.
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // until returns what is left of a time that began at since; zero if none has begun.
@@ -208,6 +274,11 @@ func (d decision) sentence(o *Options) string {
 		return fmt.Sprintf("The views are not registered, because the Secret %s has no certificate authority in ca.crt. With "+
 			"views.certificate Provided, let cert-manager or an administrator write it.", o.Secret())
 	case causeNotServed:
+		if d.recheck > 0 {
+			return fmt.Sprintf("The views were unregistered, because the Service %s had no ready endpoint too often: while it has none, no namespace "+
+				"can be deleted. Read the logs of the pods of the Deployment %s. Registering is tried again in %s.",
+				o.Service, o.Deployment(), d.recheck.Round(time.Second))
+		}
 		return fmt.Sprintf("The views are not registered, because the Service %s has no ready endpoint or no port https. "+
 			"They are registered again as soon as a pod of the Deployment %s is ready.", o.Service, o.Deployment())
 	default:

@@ -80,10 +80,10 @@ func TestDecide(t *testing.T) {
 		{"endpoints that come and go do not hide that it is unavailable", well(failing, unserved), memory{looked: true, failing: ago(time.Minute)}, decision{cause: causeUnreachable, recheck: time.Minute}},
 		{"the second time", well(failing), memory{looked: true, failing: ago(time.Minute), failures: 1}, decision{cause: causeUnreachable, recheck: 2 * time.Minute}},
 		{"the tenth time", well(failing), memory{looked: true, failing: ago(time.Minute), failures: 9}, decision{cause: causeUnreachable, recheck: 32 * time.Minute}},
-		{"waiting", well(absent), memory{retryAt: noon.Add(time.Second)}, decision{cause: causeUnreachable, recheck: time.Second}},
-		{"waiting, and the caches still have what was deleted", well(failing), memory{looked: true, failing: ago(time.Hour), failures: 1, retryAt: noon.Add(time.Second)}, decision{cause: causeUnreachable, recheck: time.Second}},
+		{"waiting", well(absent), memory{cause: causeUnreachable, retryAt: noon.Add(time.Second)}, decision{cause: causeUnreachable, recheck: time.Second}},
+		{"waiting, and the caches still have what was deleted", well(failing), memory{looked: true, failing: ago(time.Hour), failures: 1, cause: causeUnreachable, retryAt: noon.Add(time.Second)}, decision{cause: causeUnreachable, recheck: time.Second}},
 		{"waited", well(absent), memory{failures: 3, retryAt: noon}, decision{register: true}},
-		{"the clock was set back: waiting no longer than ever", well(absent), memory{failures: 1, retryAt: noon.Add(24 * time.Hour)}, decision{cause: causeUnreachable, recheck: lastRetry}},
+		{"the clock was set back: waiting no longer than ever", well(absent), memory{failures: 1, cause: causeUnreachable, retryAt: noon.Add(24 * time.Hour)}, decision{cause: causeUnreachable, recheck: lastRetry}},
 		{"the clock was set back: unserved from now on", well(unserved), memory{unserved: noon.Add(time.Hour)}, decision{register: true, recheck: servedGrace}},
 		{"the clock was set back: unavailable from now on", well(failing), memory{looked: true, failing: noon.Add(time.Hour)}, decision{register: true, recheck: time.Minute}},
 	} {
@@ -224,6 +224,86 @@ func TestAFlappingReaderIsBounded(t *testing.T) {
 	}
 }
 
+// toggled runs a cluster for four hours in which something is well for up, then not for down, and so on.
+func toggled(up, down time.Duration, set func(c *cluster, well bool)) *cluster {
+	c := &cluster{reachable: true, served: true}
+	for at := time.Duration(0); at < 4*time.Hour; at += up + down {
+		set(c, true)
+		c.run(noon.Add(at), up, nil)
+		set(c, false)
+		c.run(noon.Add(at+up), down, nil)
+	}
+	return c
+}
+
+// gaps are what makes an API come and go: pods that crash, and one of several API servers that does not reach them.
+var gaps = map[string]func(c *cluster, well bool){
+	"not ready":   func(c *cluster, well bool) { c.served = well },
+	"unreachable": func(c *cluster, well bool) { c.reachable = well },
+}
+
+// An API that comes and goes costs the cluster no more than one that is never reached: 1/30 of the time, and a minute for each of the
+// first, shorter waits.
+func TestAnAPIThatComesAndGoesIsBounded(t *testing.T) {
+	never := &cluster{served: true}
+	never.run(noon, 4*time.Hour, nil)
+	if early := 5 * time.Minute; never.down > 4*time.Hour/30+early {
+		t.Fatalf("an API that is never reached is registered for %s", never.down)
+	}
+	for name, set := range gaps {
+		for period := 2 * time.Second; period <= 2*time.Minute; period += time.Second {
+			for _, up := range []time.Duration{period, time.Second} {
+				if c := toggled(up, period, set); c.down > never.down {
+					t.Errorf("%s after well for %s, for %s: registered and down for %s, want %s at most", name, up, period, c.down, never.down)
+				}
+			}
+		}
+	}
+}
+
+// Gaps as a rollout has them, each after the API has been proven, are no reason to unregister it.
+func TestShortGapsFarApartAreNoFailure(t *testing.T) {
+	for name, set := range gaps {
+		for gap := time.Second; gap < servedGrace; gap += time.Second {
+			if c := toggled(provenAfter+time.Second, gap, set); c.registrations != 1 || c.memory.failures != 0 || !c.registered {
+				t.Errorf("%s for %s: registered %d times, %d failures", name, gap, c.registrations, c.memory.failures)
+			}
+		}
+	}
+}
+
+// Gaps count together until the API has been available for ten minutes without one.
+func TestGapsAddUp(t *testing.T) {
+	for _, tc := range []struct {
+		reason string
+		seen   observation
+		memory memory
+		want   decision
+	}{
+		{"a gap that continues", well(unserved), memory{down: true, outage: 50 * time.Second, counted: ago(5 * time.Second), unserved: ago(5 * time.Second)}, decision{register: true, recheck: 5 * time.Second}},
+		{"the last gap ended", well(), memory{down: true, outage: 50 * time.Second, counted: ago(9 * time.Second)}, decision{register: true}},
+		{"too long, and not served", well(unserved), memory{down: true, outage: 50 * time.Second, counted: ago(10 * time.Second)}, decision{cause: causeNotServed, recheck: time.Minute}},
+		{"too long, and not reached", well(failing), memory{down: true, outage: 50 * time.Second, counted: ago(10 * time.Second)}, decision{cause: causeUnreachable, recheck: time.Minute}},
+		{"too long, and over", well(), memory{down: true, gap: causeNotServed, outage: 50 * time.Second, counted: ago(10 * time.Second)}, decision{cause: causeNotServed, recheck: time.Minute}},
+		{"too long once more", well(unserved), memory{outage: time.Minute, failures: 2}, decision{cause: causeNotServed, recheck: 4 * time.Minute}},
+		{"too long, and gone in the same moment", well(unserved), memory{down: true, outage: 45 * time.Second, counted: ago(servedGrace), unserved: ago(servedGrace)}, decision{cause: causeNotServed, recheck: time.Minute}},
+		{"unregistered meanwhile: that does not count", well(), memory{outage: 50 * time.Second, counted: ago(time.Hour)}, decision{register: true}},
+		{"a gap that is noticed late", well(failing, answered(25*time.Second)), memory{looked: true, outage: 20 * time.Second}, decision{register: true, recheck: 15 * time.Second}},
+		{"what is noticed late is not counted twice", well(failing, answered(25*time.Second)), memory{looked: true, outage: 20 * time.Second, counted: ago(5 * time.Second)}, decision{register: true, recheck: 35 * time.Second}},
+		{"available for ten minutes", well(unserved), memory{outage: 50 * time.Second, available: ago(provenAfter)}, decision{register: true, recheck: servedGrace}},
+		{"not for ten minutes", well(unserved), memory{outage: 50 * time.Second, available: ago(provenAfter - time.Second)}, decision{register: true, recheck: 10 * time.Second}},
+		{"the clock was set back", well(unserved), memory{down: true, outage: 50 * time.Second, counted: noon.Add(time.Hour)}, decision{register: true, recheck: 10 * time.Second}},
+		{"waiting, not served", well(absent, unserved), memory{cause: causeNotServed, retryAt: noon.Add(time.Second)}, decision{cause: causeNotServed, recheck: time.Second}},
+		{"the gaps of somebody else", well(failing, func(o *observation) { o.holder = "x" }), memory{outage: time.Minute}, decision{cause: causeNameTaken, holder: "x"}},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			if got, _ := decide(tc.seen, tc.memory, noon); got != tc.want {
+				t.Errorf("got %+v, want %+v", got, tc.want)
+			}
+		})
+	}
+}
+
 // However short leaders live, an API that is unavailable is unregistered when it has been for as long as it may be.
 func TestLeadersThatRestartAreBounded(t *testing.T) {
 	for life := time.Second; life < 2*time.Minute; life += time.Second {
@@ -252,7 +332,12 @@ func TestSentencesSayWhatToDo(t *testing.T) {
 	if got, want := (decision{cause: causeNoRole}).sentence(o), "The ClusterRole that OLM makes for the ClusterServiceVersion x.v1 is missing."; !strings.HasPrefix(got, want) {
 		t.Errorf("with OLM: %q, want %q first", got, want)
 	}
-	if got := (decision{cause: causeUnreachable, recheck: 4 * time.Minute}).sentence(o); !strings.Contains(got, "again in 4m0s") {
-		t.Errorf("%q does not say when it is tried again", got)
+	for _, c := range []cause{causeUnreachable, causeNotServed} {
+		if got := (decision{cause: c, recheck: 4 * time.Minute}).sentence(o); !strings.Contains(got, "again in 4m0s") {
+			t.Errorf("%q does not say when it is tried again", got)
+		}
+	}
+	if got, want := (decision{cause: causeNotServed}).sentence(o), "registered again as soon as"; !strings.Contains(got, want) {
+		t.Errorf("%q, want %q in it", got, want)
 	}
 }
