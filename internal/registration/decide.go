@@ -41,8 +41,8 @@ type observation struct {
 	patience time.Duration
 	// owned is true while there is a ClusterRole that owns the registration: without one, it would outlive the installation.
 	owned bool
-	// bundle are the certificates by which the API server verifies the reader; empty while there are none.
-	bundle []byte
+	// certified is false while API servers have no certificate to verify the reader by, and the operator is not to make one.
+	certified bool
 	// served is true while the Service has its port and a ready endpoint.
 	served bool
 	// present is true while there is an APIService of the name, and available if the API server reaches what is behind it.
@@ -110,7 +110,7 @@ func (o observation) obstacle() cause {
 		return causeDisabled
 	case !o.owned:
 		return causeNoRole
-	case len(o.bundle) == 0:
+	case !o.certified:
 		return causeNoCertificate
 	}
 	return causeNone

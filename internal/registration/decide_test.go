@@ -17,7 +17,7 @@ func ago(d time.Duration) time.Time { return noon.Add(-d) }
 // well is an API that is registered and answers.
 func well(change ...func(*observation)) observation {
 	o := observation{
-		enabled: true, patience: time.Minute, owned: true, bundle: []byte("pem"), served: true, present: true, available: true,
+		enabled: true, patience: time.Minute, owned: true, certified: true, served: true, present: true, available: true,
 	}
 	for _, c := range change {
 		c(&o)
@@ -52,7 +52,7 @@ func TestDecide(t *testing.T) {
 		{"somebody else's, and disabled", well(func(o *observation) { o.holder, o.enabled = "x", false }), memory{}, decision{cause: causeNameTaken, holder: "x"}},
 		{"disabled", well(func(o *observation) { o.enabled = false }), memory{}, decision{cause: causeDisabled}},
 		{"no role", well(func(o *observation) { o.owned = false }), memory{}, decision{cause: causeNoRole}},
-		{"no certificate", well(func(o *observation) { o.bundle = nil }), memory{}, decision{cause: causeNoCertificate}},
+		{"no certificate", well(func(o *observation) { o.certified = false }), memory{}, decision{cause: causeNoCertificate}},
 		{"never served", well(absent, unserved), memory{}, decision{cause: causeNotServed}},
 		{"no endpoint from now on", well(unserved), memory{}, decision{register: true, recheck: servedGrace}},
 		{"no endpoint for a moment", well(unserved), memory{unserved: ago(14 * time.Second)}, decision{register: true, recheck: time.Second}},

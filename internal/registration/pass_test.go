@@ -7,13 +7,16 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -52,29 +55,29 @@ func (c heldCaches) List(_ context.Context, into client.ObjectList, _ ...client.
 // writes is an API server that has no object. Each write goes to the function.
 type writes struct {
 	client.Client
-	write func(verb string, o client.DeleteOptions) error
+	write func(ctx context.Context, verb string, o client.DeleteOptions) error
 }
 
 func (writes) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
 	return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
 }
 
-func (w writes) Create(context.Context, client.Object, ...client.CreateOption) error {
-	return w.write("create", client.DeleteOptions{})
+func (w writes) Create(ctx context.Context, _ client.Object, _ ...client.CreateOption) error {
+	return w.write(ctx, "create", client.DeleteOptions{})
 }
 
-func (w writes) Patch(context.Context, client.Object, client.Patch, ...client.PatchOption) error {
-	return w.write("patch", client.DeleteOptions{})
+func (w writes) Patch(ctx context.Context, _ client.Object, _ client.Patch, _ ...client.PatchOption) error {
+	return w.write(ctx, "patch", client.DeleteOptions{})
 }
 
-func (w writes) Delete(_ context.Context, _ client.Object, opts ...client.DeleteOption) error {
-	return w.write("delete", *(&client.DeleteOptions{}).ApplyOptions(opts))
+func (w writes) Delete(ctx context.Context, _ client.Object, opts ...client.DeleteOption) error {
+	return w.write(ctx, "delete", *(&client.DeleteOptions{}).ApplyOptions(opts))
 }
 
 var errOut = errors.New("the API server is out")
 
 // newRegistrar is a leader that sees some objects.
-func newRegistrar(write func(verb string, o client.DeleteOptions) error, seen ...client.Object) *registrar {
+func newRegistrar(write func(ctx context.Context, verb string, o client.DeleteOptions) error, seen ...client.Object) *registrar {
 	return &registrar{
 		Options: Options{Names: ours, Enabled: true, UnreachableAfter: time.Minute, Clock: clocktesting.NewFakePassiveClock(noon)},
 		live:    writes{write: write}, caches: heldCaches{objects: seen}, recorder: events.NewFakeRecorder(10), metric: &gauge{},
@@ -118,7 +121,7 @@ func TestWhatIsBeingDeletedIsNotSeen(t *testing.T) {
 // Somebody may have created the APIService again since the caches have seen it.
 func TestTheAPIServiceThatWasSeenIsDeleted(t *testing.T) {
 	var deleted []types.UID
-	r := newRegistrar(func(verb string, o client.DeleteOptions) error {
+	r := newRegistrar(func(_ context.Context, verb string, o client.DeleteOptions) error {
 		if verb != "delete" || o.Preconditions == nil || o.Preconditions.UID == nil {
 			t.Errorf("%s without a precondition", verb)
 			return nil
@@ -137,7 +140,7 @@ func TestTheAPIServiceThatWasSeenIsDeleted(t *testing.T) {
 
 // While the Service is gone for a moment, the APIService stays as it is: there is no port to write into it.
 func TestNothingIsWrittenWithoutAPort(t *testing.T) {
-	r := newRegistrar(func(verb string, _ client.DeleteOptions) error {
+	r := newRegistrar(func(_ context.Context, verb string, _ client.DeleteOptions) error {
 		t.Errorf("it does %s", verb)
 		return nil
 	}, seenObjects()[:3]...)
@@ -155,9 +158,9 @@ func TestNothingIsWrittenWithoutAPort(t *testing.T) {
 	}
 }
 
-// A Secret that cannot be written changes nothing: what API servers trust stays, and where there is no certificate, nothing is decided.
+// A Secret that cannot be written changes nothing: what API servers trust stays, and where there is no certificate, nothing is registered.
 func TestASecretThatCannotBeWrittenChangesNothing(t *testing.T) {
-	refuse := func(string, client.DeleteOptions) error { return errOut }
+	refuse := func(context.Context, string, client.DeleteOptions) error { return errOut }
 	registered := seenObjects()
 	r := newRegistrar(refuse, registered[0], registered[1], registered[3])
 	w, err := r.look(t.Context(), r.caches)
@@ -168,11 +171,83 @@ func TestASecretThatCannotBeWrittenChangesNothing(t *testing.T) {
 		t.Errorf("API servers are to trust %q, %v", bundle, err)
 	}
 
-	r = newRegistrar(refuse, registered[1], registered[3])
+	var did []string
+	r = newRegistrar(func(_ context.Context, verb string, _ client.DeleteOptions) error {
+		did = append(did, verb)
+		return errOut
+	}, served(registered[1], registered[3])...)
 	if recheck := r.pass(t.Context()); recheck != tick {
 		t.Errorf("it looks again in %s", recheck)
 	}
-	if r.memory.looked || r.reported != (decision{}) {
-		t.Errorf("it has decided %+v, and remembers %+v", r.reported, r.memory)
+	if len(did) != 1 || r.reported != (decision{}) {
+		t.Errorf("it does %v, and reports %+v", did, r.reported)
+	}
+}
+
+// served are objects with a Service that needs no endpoints.
+func served(objects ...client.Object) []client.Object {
+	for _, o := range objects {
+		if s, ok := o.(*corev1.Service); ok {
+			s.Spec.Type = corev1.ServiceTypeExternalName
+		}
+	}
+	return objects
+}
+
+// takenAway are the reasons to take an API away at the first look.
+var takenAway = map[string]func(*registrar){
+	"disabled":                 func(r *registrar) { r.Enabled = false },
+	"not served for too long":  func(r *registrar) { r.memory.unserved = ago(servedGrace) },
+	"not reached for too long": func(r *registrar) { r.memory.looked, r.memory.failing = true, ago(time.Minute) },
+	"waiting to try again":     func(r *registrar) { r.memory.retryAt = noon.Add(time.Minute) },
+}
+
+// Taking the API away needs no certificate: a policy or a webhook may reject the Secret.
+func TestTheAPIIsTakenAwayWithoutACertificate(t *testing.T) {
+	for reason, set := range takenAway {
+		var did []string
+		objects := seenObjects()
+		unstructured.RemoveNestedField(objects[0].(*unstructured.Unstructured).Object, "spec", "caBundle")
+		r := newRegistrar(func(_ context.Context, verb string, _ client.DeleteOptions) error {
+			did = append(did, verb)
+			if verb == "create" {
+				return errOut
+			}
+			return nil
+		}, objects[0], objects[1], objects[3])
+		set(r)
+		if recheck := r.pass(t.Context()); recheck != tick {
+			t.Errorf("%s: it looks again in %s", reason, recheck)
+		}
+		if want := []string{"delete", "create"}; !slices.Equal(did, want) {
+			t.Errorf("%s: it does %v, want %v", reason, did, want)
+		}
+	}
+}
+
+// A Secret whose write hangs takes no time from the APIService.
+func TestASecretThatHangsHoldsUpNothing(t *testing.T) {
+	for enabled, want := range map[bool]string{false: "delete", true: "patch"} {
+		synctest.Test(t, func(t *testing.T) {
+			var did []string
+			objects := seenObjects()
+			objects[0].SetLabels(nil) // so that it has to be changed, if it is to stay
+			r := newRegistrar(func(ctx context.Context, verb string, _ client.DeleteOptions) error {
+				if verb == "create" {
+					<-ctx.Done()
+				}
+				if ctx.Err() == nil {
+					did = append(did, verb)
+				}
+				return ctx.Err()
+			}, served(objects[0], objects[1], objects[3])...)
+			r.Enabled = enabled
+			if recheck := r.pass(t.Context()); recheck != tick {
+				t.Errorf("it looks again in %s", recheck)
+			}
+			if !slices.Equal(did, []string{want}) {
+				t.Errorf("with time left it does %v, want %s", did, want)
+			}
+		})
 	}
 }

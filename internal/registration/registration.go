@@ -41,8 +41,9 @@ const (
 	// event, which wakes it.
 	tick   = 5 * time.Second
 	resync = time.Hour
-	// passTimeout bounds one look and what follows from it.
-	passTimeout = 30 * time.Second
+	// writeTimeout bounds what is written to the Secret, and likewise what is written to the APIService: neither takes time from the other.
+	// It is longer than API servers wait for a webhook, unless that says otherwise.
+	writeTimeout = 15 * time.Second
 	// askInterval is how often the reader is asked while it is available, and askTimeout how long an answer is waited for.
 	askInterval = 10 * time.Second
 	askTimeout  = 3 * time.Second
@@ -195,22 +196,24 @@ func (r *registrar) wait(ctx context.Context, recheck time.Duration) bool {
 
 // pass looks at the world, does what follows, and returns when to look again at the latest.
 func (r *registrar) pass(ctx context.Context) time.Duration {
-	ctx, cancel := context.WithTimeout(ctx, passTimeout)
-	defer cancel()
 	w, err := r.look(ctx, r.caches)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Cannot tell whether the views can be registered")
 		return tick
 	}
 	r.ask(ctx, w)
-	bundle, renewal, err := r.certify(ctx, w)
-	seen := r.observe(w, bundle)
+	seen := r.observe(w)
 	r.metric.set(seen)
 	var d decision
-	if err == nil || len(bundle) > 0 {
-		d, r.memory = decide(seen, r.memory, r.Clock.Now())
-		err = errors.Join(err, r.carryOut(ctx, d, w, bundle))
+	d, r.memory = decide(seen, r.memory, r.Clock.Now())
+	if !d.register { // first, because it needs no certificate, and the whole cluster may wait for it
+		err = r.carryOut(ctx, d, w, nil)
 	}
+	bundle, renewal, failed := r.certify(ctx, w)
+	if d.register && len(bundle) > 0 {
+		err = r.carryOut(ctx, d, w, bundle)
+	}
+	err = errors.Join(err, failed)
 	switch {
 	case err != nil:
 		complain(ctx, err)
@@ -260,9 +263,10 @@ func complain(ctx context.Context, err error) {
 	}
 }
 
-func (r *registrar) observe(w world, bundle []byte) observation {
+func (r *registrar) observe(w world) observation {
 	o := observation{
-		enabled: r.Enabled, patience: r.UnreachableAfter, owned: len(w.owners) > 0, bundle: bundle, served: w.port != 0 && w.ready,
+		enabled: r.Enabled, patience: r.UnreachableAfter, owned: len(w.owners) > 0, served: w.port != 0 && w.ready,
+		certified: !r.Provided || len(provided(w)) > 0,
 	}
 	if w.apiService != nil {
 		o.present, o.available = true, isAvailable(w.apiService)
@@ -274,6 +278,8 @@ func (r *registrar) observe(w world, bundle []byte) observation {
 
 // carryOut makes the APIService what was decided, and reports that.
 func (r *registrar) carryOut(ctx context.Context, d decision, w world, bundle []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
 	if err := r.write(ctx, d, w, bundle); err != nil {
 		return err
 	}
@@ -326,11 +332,10 @@ func (r *registrar) register(ctx context.Context, live, want *unstructured.Unstr
 // rotation that is due.
 func (r *registrar) certify(ctx context.Context, w world) (bundle []byte, recheck time.Duration, err error) {
 	if r.Provided {
-		if w.secret == nil || len(certificate.ParseBundle(w.secret.Data[bundleKey])) == 0 {
-			return nil, 0, nil
-		}
-		return w.secret.Data[bundleKey], 0, nil
+		return provided(w), 0, nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
 	secret := w.secret
 	if secret == nil {
 		secret = &corev1.Secret{
@@ -353,4 +358,12 @@ func (r *registrar) certify(ctx context.Context, w world) (bundle []byte, rechec
 		return bundle, 0, err
 	}
 	return k.bundle(), recheck, nil
+}
+
+// provided returns the certificates that somebody else wrote into the Secret; empty while there are none.
+func provided(w world) []byte {
+	if w.secret == nil || len(certificate.ParseBundle(w.secret.Data[bundleKey])) == 0 {
+		return nil
+	}
+	return w.secret.Data[bundleKey]
 }

@@ -167,7 +167,7 @@ func (w *rivals) decide(leader int, refused *int) {
 		live:    server{rivals: w, leader: leader, refused: refused},
 	}
 	seen := world{apiService: w.seen[leader].object(), owners: owner("uid"), port: 443, ready: true}
-	d, _ := decide(r.observe(seen, bundle), memory{}, noon)
+	d, _ := decide(r.observe(seen), memory{}, noon)
 	if err := r.write(context.Background(), d, seen, bundle); err != nil && !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) && !apierrors.IsNotFound(err) {
 		panic(err)
 	}
