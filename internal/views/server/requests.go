@@ -32,7 +32,7 @@ const (
 	// maxArrived is how many requests may have arrived, of all users together. Those that one user may not have are rejected quickly.
 	maxArrived = 400
 	// maxStreaming and maxStreamingOfOne are how many watches may be answered, with those that have ended and whose clients do not read the rest:
-	// the storage, which counts those that go on, has given their places back.
+	// the storage, which counts those in progress, has given their places back.
 	maxStreaming      = storage.MaxWatches + 200
 	maxStreamingOfOne = 120
 	// aggregator is who kube-apiserver is when it checks the API itself.
