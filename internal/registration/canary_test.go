@@ -105,7 +105,7 @@ func TestNothingOfOthersIsReported(t *testing.T) {
 	unregistered("NameTaken")
 
 	c.change(func(s *corev1.Secret) { s.Data["tls.crt"] = []byte(canary) })
-	c.eventually("the Secret is made anew", func() bool { return usable(c.secret().Data["tls.crt"]) })
+	c.eventually("the Secret is created again", func() bool { return usable(c.secret().Data["tls.crt"]) })
 	c.settle()
 	if !strings.Contains(logged.String(), "views.acme.com") {
 		t.Fatal("the log is not seen")

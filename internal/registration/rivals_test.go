@@ -144,7 +144,7 @@ func (s server) check(does string) {
 	}
 }
 
-// tidy numbers objects and versions anew: only whether they are equal matters.
+// tidy numbers objects and versions from one again: only whether they are equal matters.
 func (w *rivals) tidy() {
 	uids, versions := map[int]int{0: 0}, map[int]int{0: 0}
 	number := func(of map[int]int, n *int) {
