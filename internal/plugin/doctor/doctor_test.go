@@ -249,7 +249,7 @@ func TestFindings(t *testing.T) {
 		}, "certificates", doctor.Warning, "has not been issued"},
 		"not issued":                  {func(i installation) { set("", "status", "notAfter")(i.Certificates.Value) }, "certificates", doctor.Broken, "has not been issued"},
 		"no cert-manager":             {func(i installation) { i.Certificates.Err = apierrors.NewNotFound(schema.GroupResource{}, "") }, "certificates", doctor.Unknown, "OLM"},
-		"no policy":                   {func(i installation) { i.Plugin, i.Policies.Value = "v0.5.1", i.Policies.Value[1:] }, "policies", doctor.Broken, "ValidatingAdmissionPolicy platform-operator-database-bounds is not installed"},
+		"no policy":                   {func(i installation) { i.Plugin, i.Policies.Value = "v0.5.1", i.Policies.Value[1:] }, "policies", doctor.Broken, "ValidatingAdmissionPolicy platform-operator-apiservice-bounds is not installed"},
 		"a policy of another version": {func(i installation) { i.Policies.Value = i.Policies.Value[1:] }, "policies", doctor.Warning, "is not installed"},
 		"a weak policy":               {func(i installation) { set("Ignore", "spec", "failurePolicy")(i.Policies.Value) }, "policies", doctor.Warning, "not that of the version"},
 		"a weak binding": {func(i installation) {
