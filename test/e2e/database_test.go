@@ -109,7 +109,7 @@ var _ = withOperator("Database", func() {
 
 		// What docs/kinds/database.md says.
 		Expect(lab.client.Create(ctx, namespaceOf(vault))).To(Succeed())
-		Expect(lab.client.Patch(ctx, volume, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"claimRef":null}}`)))).To(Succeed())
+		Expect(lab.client.Patch(ctx, volume, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"claimRef":{"uid":null,"resourceVersion":null}}}`)))).To(Succeed())
 		next := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: vault, Name: bookServer}, Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes: claim.Spec.AccessModes, StorageClassName: claim.Spec.StorageClassName, VolumeName: volume.Name,
 			Resources: claim.Spec.Resources,
