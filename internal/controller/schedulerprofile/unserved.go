@@ -46,6 +46,8 @@ const (
 const (
 	// eachSecond is how many events are written in a second at most.
 	eachSecond = 10
+	// pageSize is how many pods are read at once at most.
+	pageSize = 10
 	// maxSeries is how many schedulers have a series of their own; the others share one, because tenants choose the names.
 	maxSeries = 50
 )
@@ -88,14 +90,15 @@ func (u *unserved) Start(ctx context.Context) error {
 	return nil
 }
 
-// source lists and watches the pods that have no node and name another scheduler than the default one. Of each, only what is needed is
-// passed on.
+// source lists and watches the pods that have no node and name another scheduler than the default one. Of each it passes on only what is
+// needed. Where the API server does not stream lists, it reads pageSize pods at a time, because each may have 1.5 MB.
 func (u *unserved) source() toolscache.ListerWatcher {
 	selector := fields.AndSelectors(fields.OneTermEqualSelector("spec.nodeName", ""),
 		fields.OneTermNotEqualSelector("spec.schedulerName", corev1.DefaultSchedulerName)).String()
 	return &toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			o.FieldSelector = selector
+			o.FieldSelector, o.Limit = selector, pageSize
+			o.ResourceVersion, o.ResourceVersionMatch = "", "" // from its cache, the API server sends all pods in one page
 			list, err := u.pods.CoreV1().Pods("").List(ctx, o)
 			for i := range list.Items {
 				list.Items[i] = *pruned(&list.Items[i])
@@ -115,18 +118,6 @@ func (u *unserved) source() toolscache.ListerWatcher {
 				return e, true
 			}), nil
 		},
-	}
-}
-
-// pruned keeps of a pod what rowOf reads.
-func pruned(p *corev1.Pod) *corev1.Pod {
-	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: p.Namespace, Name: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion, CreationTimestamp: p.CreationTimestamp,
-			DeletionTimestamp: p.DeletionTimestamp,
-		},
-		Spec:   corev1.PodSpec{SchedulerName: p.Spec.SchedulerName, SchedulingGates: p.Spec.SchedulingGates},
-		Status: corev1.PodStatus{Conditions: p.Status.Conditions},
 	}
 }
 

@@ -4,6 +4,7 @@
 package schedulerprofile
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -12,6 +13,9 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	toolscache "k8s.io/client-go/tools/cache"
 
 	v1alpha1 "github.com/acme/platform-operator/api/scheduling/v1alpha1"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
@@ -43,6 +47,48 @@ var _ = Describe("A pod that no scheduler looks at", func() {
 		c.stop()
 		c.start()
 		Consistently(EventsOf(unknown), 1500*time.Millisecond).Should(HaveLen(1))
+	})
+
+	It("is kept with no more of its scheduler's name than a profile may have, and read with few others at once", func() {
+		ns := team("long")
+		pods, err := kubernetes.NewForConfig(Plane.Config)
+		Expect(err).NotTo(HaveOccurred())
+		source := toolscache.ToListerWatcherWithContext((&unserved{pods: pods}).source())
+		for i := range pageSize + 1 {
+			Create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: fmt.Sprint("long-", i)}, Spec: corev1.PodSpec{
+				SchedulerName: strings.Repeat("x", 100<<10), Containers: []corev1.Container{{Name: "c", Image: "registry.acme.com/skynet/t1000:v1"}},
+			}})
+		}
+		check := func(p *corev1.Pod) {
+			Expect(len(p.Spec.SchedulerName)).To(BeNumerically("<=", maxSchedulerName+len("…")))
+		}
+
+		By("listing them")
+		read := 0
+		for options := (metav1.ListOptions{ResourceVersion: "0"}); ; {
+			o, err := source.ListWithContext(ctx, options)
+			Expect(err).NotTo(HaveOccurred())
+			page := o.(*corev1.PodList)
+			Expect(len(page.Items)).To(BeNumerically("<=", pageSize))
+			for i := range page.Items {
+				check(&page.Items[i])
+			}
+			read += len(page.Items)
+			if options.Continue = page.Continue; options.Continue == "" {
+				break
+			}
+		}
+		Expect(read).To(BeNumerically(">", pageSize))
+
+		By("watching them")
+		w, err := source.WatchWithContext(ctx, metav1.ListOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		defer w.Stop()
+		for range pageSize + 1 {
+			e := watch.Event{}
+			Eventually(w.ResultChan()).Should(Receive(&e))
+			check(e.Object.(*corev1.Pod))
+		}
 	})
 
 	It("is counted in the status of its profile", func() {

@@ -4,19 +4,32 @@
 package schedulerprofile
 
 import (
+	"slices"
 	"sync"
 	"time"
 	"unique"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/acme/platform-operator/internal/names"
 )
 
 // unservedAfter is how old a pod is when a scheduler would have looked at it. Pods that wait for long are looked at once a minute at
 // least.
 const unservedAfter = time.Minute
 
-// row is what is known of a pod that has no node. There may be many, so that what they have in common is held once.
+// maxSchedulerName is the most bytes that the name of a scheduler has in a SchedulerProfile. The API server does not validate the name
+// in a pod, which may have as many bytes as the pod.
+const maxSchedulerName = 63
+
+// schedulerNameOf returns spec.schedulerName of a pod, cut if it is longer than any profile's name. A name that is cut ends in "…", so
+// that it equals no profile's name.
+func schedulerNameOf(p *corev1.Pod) string { return names.Clip(p.Spec.SchedulerName, maxSchedulerName) }
+
+// row is what is known of a pod that has no node. There may be many, so that what they have in common is held once. It has no text
+// that a tenant may make longer than a name.
 type row struct {
 	namespace, scheduler unique.Handle[string]
 	name                 string
@@ -38,12 +51,31 @@ type waiting struct {
 func newWaiting() *waiting { return &waiting{rows: map[types.UID]row{}} }
 
 func rowOf(p *corev1.Pod) row {
-	out := row{
-		namespace: unique.Make(p.Namespace), name: p.Name, scheduler: unique.Make(p.Spec.SchedulerName), created: p.CreationTimestamp.Unix(),
-		seen: len(p.Spec.SchedulingGates) > 0 || !p.DeletionTimestamp.IsZero(),
+	return row{
+		namespace: unique.Make(p.Namespace), name: p.Name, scheduler: unique.Make(schedulerNameOf(p)), created: p.CreationTimestamp.Unix(),
+		seen: len(p.Spec.SchedulingGates) > 0 || !p.DeletionTimestamp.IsZero() || isScheduled(p),
 	}
-	for _, c := range p.Status.Conditions {
-		out.seen = out.seen || c.Type == corev1.PodScheduled
+}
+
+// isScheduled reports whether a scheduler has looked at a pod.
+func isScheduled(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled })
+}
+
+// pruned returns a pod with what rowOf reads, in at most a KiB: a reflector holds all pods of a list before it hands them over.
+func pruned(p *corev1.Pod) *corev1.Pod {
+	out := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: p.Namespace, Name: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion, CreationTimestamp: p.CreationTimestamp,
+			DeletionTimestamp: p.DeletionTimestamp,
+		},
+		Spec: corev1.PodSpec{SchedulerName: schedulerNameOf(p)},
+	}
+	if len(p.Spec.SchedulingGates) > 0 {
+		out.Spec.SchedulingGates = []corev1.PodSchedulingGate{{}}
+	}
+	if isScheduled(p) {
+		out.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled}}
 	}
 	return out
 }

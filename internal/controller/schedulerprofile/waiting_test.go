@@ -4,8 +4,10 @@
 package schedulerprofile
 
 import (
+	"encoding/json"
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1alpha1 "github.com/acme/platform-operator/api/scheduling/v1alpha1"
+	"github.com/acme/platform-operator/internal/testenv"
 )
 
 // foreign is a pod that names a scheduler, of the given age.
@@ -138,5 +141,58 @@ func TestWaitingIsSmall(t *testing.T) {
 	t.Logf("10,000 pods take %d KiB", grown>>10)
 	if grown > 5<<20 {
 		t.Errorf("10,000 pods take %d bytes", grown)
+	}
+}
+
+// TestWhatIsKeptOfAPod: of a pod with a long text in each field, no more is kept than what the API server bounds and a scheduler's
+// name, however long it is.
+func TestWhatIsKeptOfAPod(t *testing.T) {
+	full := &corev1.Pod{}
+	testenv.Fill(&full.Spec, strings.Repeat("x", 10<<10))
+	testenv.Fill(&full.Status, strings.Repeat("x", 10<<10))
+	for range 8 {
+		full.Spec.SchedulingGates = append(full.Spec.SchedulingGates, full.Spec.SchedulingGates...)
+		full.Status.Conditions = append(full.Status.Conditions, full.Status.Conditions...)
+	}
+	full.Status.Conditions[0].Type = corev1.PodScheduled
+	text, err := json.Marshal(pruned(full))
+	if err != nil || len(text) > 1024 {
+		t.Errorf("%d bytes are kept: %v", len(text), err)
+	}
+	w := newWaiting()
+	_ = w.Add(full) // it never fails
+	for name := range w.count(noon) {
+		if len(name) > 80 {
+			t.Errorf("%d bytes are kept of the scheduler's name", len(name))
+		}
+	}
+}
+
+// TestPrunedIsTheSame: what is left out of a pod changes nothing.
+func TestPrunedIsTheSame(t *testing.T) {
+	for name, p := range map[string]*corev1.Pod{
+		"waits":      foreign("a", "nobody", time.Minute),
+		"longest":    foreign("a", strings.Repeat("x", 63), time.Minute),
+		"too long":   foreign("a", strings.Repeat("x", 64), time.Minute),
+		"looked at":  foreign("a", "volcano", time.Minute, scheduled(corev1.ConditionFalse)),
+		"only ready": foreign("a", "volcano", 0, func(p *corev1.Pod) { p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady}} }),
+		"gated":      foreign("a", "nobody", 0, func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "a"}, {Name: "b"}} }),
+		"ends":       foreign("a", "nobody", 0, func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: noon} }),
+	} {
+		if rowOf(p) != rowOf(pruned(p)) {
+			t.Errorf("%s: %v, and pruned %v", name, rowOf(p), rowOf(pruned(p)))
+		}
+	}
+}
+
+// TestACutNameIsNobodys: a name that is too long for a profile does not become the name of one when it is cut.
+func TestACutNameIsNobodys(t *testing.T) {
+	longest := strings.Repeat("x", 63)
+	profile := *named("gpu")
+	profile.Spec.Profiles = []v1alpha1.Profile{{SchedulerName: longest}}
+	for name, want := range map[string]string{longest: EventNotServing, longest + "x": EventNoSuchScheduler} {
+		if got := reasonFor([]v1alpha1.SchedulerProfile{profile}, rowOf(foreign("a", name, 0)).scheduler.Value()); got != want {
+			t.Errorf("a pod that names a scheduler of %d characters: %s", len(name), got)
+		}
 	}
 }
