@@ -4,10 +4,8 @@
 package schedulerprofile
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -48,8 +46,6 @@ const (
 	eachSecond = 10
 	// pageSize is how many pods are read at once at most.
 	pageSize = 10
-	// maxSeries is how many schedulers have a series of their own; the others share one, because tenants choose the names.
-	maxSeries = 50
 )
 
 // unserved tells pods that no scheduler looks at them: their status says nothing. It also removes the Leases of schedulers that are not
@@ -210,30 +206,40 @@ func (u *unserved) abandoned(l *coordinationv1.Lease) bool {
 }
 
 var unservedPods = prometheus.NewDesc("platform_operator_unserved_pods",
-	"Pods that are older than a minute and that no scheduler has looked at, by the scheduler that they name. Of many names, the rarest are "+
-		"counted together, as (others).",
+	"Pods that are older than a minute and that no scheduler has looked at, by the scheduler that they name. Those that name none of a "+
+		"SchedulerProfile are counted together, as (others).",
 	[]string{"scheduler"}, nil)
 
 // Describe implements prometheus.Collector.
 func (*unserved) Describe(ch chan<- *prometheus.Desc) { ch <- unservedPods }
 
-// Collect implements prometheus.Collector.
+// Collect implements prometheus.Collector. While SchedulerProfiles cannot be listed within a second, there are no series.
 func (u *unserved) Collect(ch chan<- prometheus.Metric) {
-	tallies := u.waiting.count(u.clock.Now())
-	schedulers := slices.SortedFunc(maps.Keys(tallies), func(a, b string) int {
-		return cmp.Or(cmp.Compare(tallies[b].unserved, tallies[a].unserved), cmp.Compare(a, b))
-	})
-	others := int32(0)
-	for i, name := range schedulers {
-		switch n := tallies[name].unserved; {
-		case n == 0:
-		case i < maxSeries:
-			ch <- prometheus.MustNewConstMetric(unservedPods, prometheus.GaugeValue, float64(n), name)
-		default:
-			others += n
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	list := &v1alpha1.SchedulerProfileList{}
+	if err := u.client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		return
+	}
+	for name, n := range series(u.waiting.count(u.clock.Now()), list.Items) {
+		ch <- prometheus.MustNewConstMetric(unservedPods, prometheus.GaugeValue, float64(n), name)
+	}
+}
+
+// others is the label of pods that name no scheduler of a SchedulerProfile. None can have this name.
+const others = "(others)"
+
+// series returns how many pods no scheduler has looked at, by the names that SchedulerProfiles have: tenants choose the names that pods
+// have, which are therefore no labels.
+func series(tallies map[string]tally, all []v1alpha1.SchedulerProfile) map[string]int32 {
+	out := map[string]int32{}
+	for name, t := range tallies {
+		if ownerOf(all, name) == "" {
+			name = others
+		}
+		if t.unserved > 0 {
+			out[name] += t.unserved
 		}
 	}
-	if others > 0 {
-		ch <- prometheus.MustNewConstMetric(unservedPods, prometheus.GaugeValue, float64(others), "(others)")
-	}
+	return out
 }
