@@ -13,6 +13,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -23,8 +24,9 @@ const (
 	// maxBody and maxText bound what is read of an answer, in bytes.
 	maxBody = 64 << 10
 	maxText = 300
-	// maxAccounts is how many accounts the user of a database has.
+	// maxAccounts is how many accounts the user of a database has, and maxEntries how many entries are read of any other list.
 	maxAccounts = 2
+	maxEntries  = 10
 	// timeout bounds one call.
 	timeout = 5 * time.Second
 )
@@ -58,7 +60,7 @@ func (h *HTTP) Status(ctx context.Context, address string) (s result.Status, err
 	}
 	answer, err := h.client.Do(request)
 	if err != nil {
-		return s, fmt.Errorf("asking the agent: %w", err)
+		return s, fmt.Errorf("asking the agent: %s", printable(err.Error())) // which may quote what was answered
 	}
 	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode != http.StatusOK {
@@ -81,19 +83,26 @@ func (h *HTTP) Status(ctx context.Context, address string) (s result.Status, err
 	return s, nil
 }
 
-// bound shortens texts, which become messages of conditions.
+// bound shortens an answer to at most 11,000 characters: its texts become messages of conditions. Lists are copied, because a part of one
+// keeps the whole.
 func bound(s *result.Status) {
 	for _, text := range []*string{&s.Phase, &s.Message, &s.ServerVersion, &s.StartedAt, &s.Door, &s.Restored, &s.Parameters.Error} {
 		*text = printable(*text)
 	}
-	s.Accounts = s.Accounts[:min(len(s.Accounts), maxAccounts)]
+	for _, list := range []*[]string{&s.Setups, &s.Parameters.PendingRestart} {
+		*list = slices.Clone((*list)[:min(len(*list), maxEntries)])
+		for i := range *list {
+			(*list)[i] = printable((*list)[i])
+		}
+	}
+	s.Accounts = slices.Clone(s.Accounts[:min(len(s.Accounts), maxAccounts)])
 	for i := range s.Accounts {
 		a := &s.Accounts[i]
-		a.Name, a.Error = printable(a.Name), printable(a.Error)
+		a.Slot, a.Name, a.Revision, a.Error = printable(a.Slot), printable(a.Name), printable(a.Revision), printable(a.Error)
 	}
 }
 
-// printable returns the beginning of a text without control characters.
+// printable returns the first maxText characters of a text, without control characters.
 func printable(text string) string {
 	var out []rune
 	for _, r := range text {

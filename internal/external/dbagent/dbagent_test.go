@@ -5,9 +5,12 @@ package dbagent
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,5 +70,43 @@ func TestWhatIsNoStatus(t *testing.T) {
 				t.Errorf("got %+v, %v", got, err)
 			}
 		})
+	}
+}
+
+// TestAnswersAreShort: whatever an agent answers, little of it is kept and becomes part of messages.
+func TestAnswersAreShort(t *testing.T) {
+	const most = 16 << 10
+	long := strings.Repeat("x", 1000)
+	full := result.Status{
+		Protocol: result.Protocol, Phase: long, Message: long, ServerVersion: long, StartedAt: long, Door: long, Restored: long,
+		Setups: slices.Repeat([]string{long}, 20), Parameters: result.Parameters{Error: long, PendingRestart: slices.Repeat([]string{long}, 20)},
+		Accounts: slices.Repeat([]result.Account{{Slot: long, Name: long, Revision: long, Error: long}}, 3),
+	}
+	text, err := json.Marshal(full)
+	if err != nil || len(text) > maxBody {
+		t.Fatalf("the test sends %d bytes: %v", len(text), err)
+	}
+	many := `{"protocol":1,"setups":["` + strings.Repeat(`","`, maxBody/10) + `"],"accounts":[{}` + strings.Repeat(`,{}`, maxBody/10) + `]}`
+	for name, body := range map[string]string{"long texts": string(text), "many texts": many} {
+		got, err := answering(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(body)) }).Status(t.Context(), "db-g1.ns.svc:8090")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept, err := json.Marshal(got); err != nil || len(kept) > most {
+			t.Errorf("%s: %d bytes are kept: %v", name, len(kept), err)
+		}
+		if n, m := cap(got.Setups), cap(got.Accounts); n > 2*maxEntries || m > 2*maxAccounts {
+			t.Errorf("%s: there is room for %d setups and %d accounts", name, n, m)
+		}
+	}
+	for name, line := range map[string]string{"a line": long, "a header": "HTTP/1.1 200 OK\r\n" + long} {
+		_, err := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+			c, _, _ := http.NewResponseController(w).Hijack()
+			_, _ = c.Write([]byte(strings.Repeat(line, 20) + "\r\n\r\n"))
+			_ = c.Close()
+		}).Status(t.Context(), "db-g1.ns.svc:8090")
+		if err == nil || len(err.Error()) > 1000 {
+			t.Errorf("%s that is no answer makes an error of %d bytes", name, len(fmt.Sprint(err)))
+		}
 	}
 }
