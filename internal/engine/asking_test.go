@@ -19,23 +19,23 @@ import (
 
 // asker is a kind whose objects ask the outside: those whose value is "hang" get no answer.
 func asker(asked *atomic.Int32, hang <-chan struct{}) script[*Widget] {
+	topic := engine.NewTopic("value", func(ctx context.Context, value string) (string, error) {
+		asked.Add(1)
+		if value == "hang" {
+			select {
+			case <-hang:
+			case <-ctx.Done():
+				return "", ctx.Err()
+			}
+		}
+		if value == "bad" {
+			return "", fmt.Errorf("no ledger")
+		}
+		return "answer to " + value, nil
+	})
 	return func(s engine.Scope[*Widget]) []engine.Step {
 		return []engine.Step{{Condition: "Asked", Run: func(context.Context) (engine.Outcome, error) {
-			value := s.Obj.Spec.Value
-			answer, answered, err := engine.Ask(s, "value", func(ctx context.Context) (string, error) {
-				asked.Add(1)
-				if value == "hang" {
-					select {
-					case <-hang:
-					case <-ctx.Done():
-						return "", ctx.Err()
-					}
-				}
-				if value == "bad" {
-					return "", fmt.Errorf("no ledger")
-				}
-				return "answer to " + value, nil
-			})
+			answer, answered, err := engine.Ask(s, topic, s.Obj.Spec.Value)
 			switch {
 			case err != nil:
 				return engine.Outcome{}, engine.Explain(err, "BillingFailed", "it cannot be asked")

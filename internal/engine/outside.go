@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -16,27 +17,58 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Ask calls the world outside the cluster, such as a billing system, without waiting for the answer: the step
-// returns Wait meanwhile, and its object is requeued when the answer has arrived. So an outside that is slow,
-// or hangs, takes no worker from objects that do not need it.
+// Topic is a kind of call to the world outside the cluster, such as a report to a billing system. A kind makes its topics when it is
+// registered, when there is no object yet: a call that waits, and a reply that is not collected, may outlast the run by an hour, and
+// hold nothing of it but what it asks about.
+type Topic[Q, A any] struct {
+	name string
+	call func(context.Context, Q) (A, error)
+}
+
+// NewTopic returns a topic, whose name is unique in its kind. The function runs in the background, and has to end when its context does.
+// NewTopic panics if a question or an answer may refer to an object: they have names and values, and no pointers, maps or interfaces.
+func NewTopic[Q, A any](name string, call func(context.Context, Q) (A, error)) Topic[Q, A] {
+	for _, t := range []reflect.Type{reflect.TypeFor[Q](), reflect.TypeFor[A]()} {
+		if refers(t) {
+			panic(fmt.Sprintf("%s may refer to an object, which the topic %s would keep beyond a run", t, name))
+		}
+	}
+	return Topic[Q, A]{name, call}
+}
+
+// refers reports whether a value of a type may refer to anything but text and other plain values.
+func refers(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Chan, reflect.Func, reflect.Interface, reflect.Map, reflect.Pointer, reflect.UnsafePointer:
+		return true
+	case reflect.Array, reflect.Slice:
+		return refers(t.Elem())
+	case reflect.Struct:
+		fields := reflect.VisibleFields(t)
+		return t != reflect.TypeFor[time.Time]() && slices.ContainsFunc(fields, func(f reflect.StructField) bool { return refers(f.Type) })
+	default:
+		return false
+	}
+}
+
+// Ask calls the world outside the cluster without waiting for the answer: the step returns Wait meanwhile, and its object is requeued when
+// the answer has arrived. So an outside that is slow, or hangs, takes no worker from objects that do not need it.
 //
-// The topic names the kind of call. Each topic has its own Config.OutsideWorkers; a call has
-// Config.OutsideTimeout. There is one call at a time for an object and topic. Its answer is kept until a run
-// collects it by calling Ask again; the next Ask calls again. An answer for another generation of the object is
-// never returned: the call is repeated for this one. The last answer, also an error, is returned while the call
-// is repeated, so that the step's condition does not flap, and errors are retried with growing delays.
-//
-// The function runs in the background: it must not touch the object, and has to end when its context does.
-func Ask[T Object, A any](s Scope[T], topic string, ask func(context.Context) (A, error)) (answer A, answered bool, err error) {
-	got, answered := s.runner.outside.ask(question{s.Obj.GetUID(), topic}, s.Obj.GetGeneration(), client.ObjectKeyFromObject(s.Obj),
-		func(ctx context.Context) (any, error) { return ask(ctx) })
+// Each topic has its own Config.OutsideWorkers; a call has Config.OutsideTimeout. There is one call at a time for an object and topic. Its
+// answer is kept until a run collects it by calling Ask again; the next Ask calls again. An answer for another generation of the object is
+// never returned: the call is repeated for this one. The last answer, also an error, is returned while the call is repeated, so that the
+// step's condition does not flap, and errors are retried with growing delays. Answers are dropped when the object is gone.
+func Ask[T Object, Q, A any](s Scope[T], topic Topic[Q, A], about Q) (answer A, answered bool, err error) {
+	call := topic.call
+	got, answered := s.runner.outside.ask(question{s.Obj.GetUID(), topic.name}, s.Obj.GetGeneration(), client.ObjectKeyFromObject(s.Obj),
+		func(ctx context.Context) (any, error) { return call(ctx, about) })
 	if value, ok := got.value.(A); ok && got.err == nil {
 		answer = value
 	}
 	return answer, answered, got.err
 }
 
-// repliesKept is how long a reply that is not collected is kept: its object is gone.
+// repliesKept is how long a reply that is not collected is kept, if the end of its object was not seen.
 const repliesKept = time.Hour
 
 // outside runs the calls of one kind. It is a Runnable of the manager.
@@ -71,12 +103,12 @@ type inquiry struct {
 	question
 	generation int64
 	key        client.ObjectKey
-	run        func(context.Context) (any, error)
-	cancel     context.CancelFunc // nil while it waits for a worker
-	unwanted   bool               // the object has changed meanwhile
-	reply      reply              // the last one: until there is a new one, that of the attempt before
-	again      bool               // there was an attempt before
-	at         time.Time          // of the reply; zero while there is no new one
+	run        func(context.Context) (any, error) // nil once it has ended
+	cancel     context.CancelFunc                 // nil while it waits for a worker
+	unwanted   bool                               // the object has changed meanwhile, or is gone
+	reply      reply                              // the last one: until there is a new one, that of the attempt before
+	again      bool                               // there was an attempt before
+	at         time.Time                          // of the reply; zero while there is no new one
 	collected  bool
 }
 
@@ -153,6 +185,23 @@ func (o *outside) disregard(last *inquiry, generation int64, run func(context.Co
 	last.cancel()
 }
 
+// forget drops the replies for an object that is gone. Calls that have not ended are made, for instance reports to a billing system, and
+// dropped then.
+func (o *outside) forget(uid types.UID) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for name := range o.topics {
+		q := question{uid, name}
+		switch i := o.inquiries[q]; {
+		case i == nil:
+		case i.at.IsZero():
+			i.unwanted = true
+		default:
+			delete(o.inquiries, q)
+		}
+	}
+}
+
 // employ starts the calls of a topic for which there are workers. The lock is held.
 func (o *outside) employ(t *topic) {
 	for o.ctx != nil && o.ctx.Err() == nil && t.working < o.workers && len(t.waiting) > 0 {
@@ -196,7 +245,7 @@ func (o *outside) answered(t *topic, i *inquiry, r reply) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	i.cancel()
-	i.reply, i.at = r, o.clock.Now()
+	i.reply, i.at, i.run = r, o.clock.Now(), nil
 	if i.unwanted {
 		delete(o.inquiries, i.question)
 	}

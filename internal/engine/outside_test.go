@@ -7,13 +7,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -260,4 +263,72 @@ func TestTurnsOfATopic(t *testing.T) {
 	if want := []string{"new c", "again a", "new e", "again b", "again d"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
+}
+
+// Once a call has ended, nothing is kept of what it was made with, whether its reply is collected or not.
+func TestACallThatHasEndedKeepsNothing(t *testing.T) {
+	asking(t, 1, func(t *testing.T, o *outside, _ *atomic.Int32) {
+		ask := func(uid string) weak.Pointer[corev1.Secret] {
+			secret := &corev1.Secret{}
+			o.settled(uid, 1, func(context.Context) (any, error) { return len(secret.Data), nil })
+			return weak.Make(secret)
+		}
+		collected, left := ask("collected"), ask("left")
+		expect(t, "the reply", o.settled("collected", 1, says(nil, nil)), "0")
+		runtime.GC()
+		if collected.Value() != nil || left.Value() != nil {
+			t.Errorf("what calls were made with is kept: %t, %t", collected.Value() != nil, left.Value() != nil)
+		}
+	})
+}
+
+// An object that is gone collects nothing. What it asked for is asked all the same, once.
+func TestWhatIsGoneIsForgotten(t *testing.T) {
+	asking(t, 1, func(t *testing.T, o *outside, _ *atomic.Int32) {
+		var made atomic.Int32
+		soon := func(context.Context) (any, error) { pass(time.Second); made.Add(1); return "yes", nil }
+		expect(t, "one that has an answer", o.settled("answered", 1, says("yes", nil)), "pending")
+		expect(t, "one that is being asked", o.settled("asked", 1, soon), "pending")
+		expect(t, "one that waits for a worker", o.settled("waits", 1, soon), "pending")
+		for _, uid := range []types.UID{"answered", "asked", "waits", "unknown"} {
+			o.forget(uid)
+		}
+		pass(3 * time.Second)
+		synctest.Wait()
+		if len(o.inquiries) > 0 || made.Load() != 2 {
+			t.Errorf("%d replies are kept, and %d calls were made", len(o.inquiries), made.Load())
+		}
+	})
+}
+
+func TestTopicsReferToNoObjects(t *testing.T) {
+	type release struct {
+		ID    string
+		At    time.Time
+		Names []string
+	}
+	rejects := func(create func()) (rejected bool) {
+		defer func() { rejected = recover() != nil }()
+		create()
+		return false
+	}
+	for name, tc := range map[string]struct {
+		create func()
+		want   bool
+	}{
+		"names and values": {func() { newTopic[[]release, bool]() }, false},
+		"an object":        {func() { newTopic[corev1.Secret, bool]() }, true},
+		"a pointer":        {func() { newTopic[*release, bool]() }, true},
+		"a function":       {func() { newTopic[struct{ f func() }, bool]() }, true},
+		"any":              {func() { newTopic[string, any]() }, true},
+		"objects":          {func() { newTopic[string, []corev1.Secret]() }, true},
+	} {
+		if rejects(tc.create) != tc.want {
+			t.Errorf("%s: rejected is not %t", name, tc.want)
+		}
+	}
+}
+
+func newTopic[Q, A any]() {
+	NewTopic("test", func(context.Context, Q) (A, error) { return *new(A), nil })
 }

@@ -127,7 +127,7 @@ func controllerOptions(workers int, retryMax time.Duration) controller.Options {
 // watches builds the controller: the kind itself, its children, and what it refers to.
 func (r *runner[T]) watches(mgr ctrl.Manager, prototype T) (*builder.Builder, error) {
 	b := ctrl.NewControllerManagedBy(mgr).Named(r.Name).
-		For(prototype, builder.WithPredicates(predicate.Or(
+		For(prototype, builder.WithPredicates(predicate.Funcs{DeleteFunc: r.forget}, predicate.Or(
 			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, predicate.Funcs{UpdateFunc: r.mustLook}))).
 		WithOptions(controllerOptions(r.MaxConcurrentReconciles, r.RetryMax))
 	ownersOf, err := r.ownersOf(mgr, prototype)
@@ -145,6 +145,12 @@ func (r *runner[T]) watches(mgr ctrl.Manager, prototype T) (*builder.Builder, er
 		b = b.Watches(ref.To, handler.EnqueueRequestsFromMapFunc(byReference), ref.options()...)
 	}
 	return r.watchMore(mgr, prototype, b)
+}
+
+// forget drops what is kept of an object that is gone.
+func (r *runner[T]) forget(e event.DeleteEvent) bool {
+	r.outside.forget(e.Object.GetUID())
+	return true
 }
 
 // mustLook reports whether an object has lost the operator's finalizer, or is now being deleted. The addition

@@ -144,7 +144,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 		OutsideTimeout:          outsideTimeout,
 		RetryMax:                o.RetryMax,
 		Clock:                   o.Clock,
-	}, kind{Options: o, protection: p})
+	}, kind{Options: o, protection: p, lookups: lookupsIn(o.Directory), releases: releasesTo(o.Ledger)})
 }
 
 func tierKey(n *v1alpha1.AcmeNamespace) []client.ObjectKey {
@@ -155,6 +155,10 @@ type kind struct {
 	Options
 
 	protection *protection
+	// lookups asks the identity provider whether it knows a user.
+	lookups engine.Topic[string, bool]
+	// releases reports releases to billing. It answers with the ids of those that are reported.
+	releases engine.Topic[[]billing.Release, []string]
 }
 
 // Steps returns the steps of an AcmeNamespace.
@@ -236,6 +240,11 @@ func adminOutcome(user string, known, answered bool, err error) engine.Outcome {
 // distinguishes that from a user that was accepted before a provider was configured.
 const knownUser = "the identity provider knows the user"
 
+// lookupsIn asks a directory for users. It may be nil while nothing is asked.
+func lookupsIn(d identity.Directory) engine.Topic[string, bool] {
+	return engine.NewTopic("identity", func(ctx context.Context, user string) (bool, error) { return d.Lookup(ctx, user) })
+}
+
 // verifyAdmin asks the identity provider to confirm the administrator, once for each version of the spec.
 func (r *run) verifyAdmin(context.Context) (engine.Outcome, error) {
 	user := r.Obj.Spec.AdminUsername
@@ -247,7 +256,7 @@ func (r *run) verifyAdmin(context.Context) (engine.Outcome, error) {
 	case verified(r.Obj):
 		return engine.Done().Saying(knownUser), nil
 	}
-	known, answered, err := engine.Ask(r.Scope, "identity", func(ctx context.Context) (bool, error) { return r.Directory.Lookup(ctx, user) })
+	known, answered, err := engine.Ask(r.Scope, r.lookups, user)
 	if err != nil {
 		r.Log.Info("The identity provider could not be queried", "error", err.Error())
 	}

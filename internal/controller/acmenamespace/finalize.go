@@ -91,12 +91,9 @@ func (r *run) release() billing.Release {
 
 func (r *run) skipsBilling() bool { return r.Obj.Annotations[tenancy.AnnotationSkipBilling] == "true" }
 
-// report reports releases to billing in the background: however long that takes, no other object waits for it.
-// It returns the ids of those that are reported. After an error, some may be reported again, under the same
-// ids.
-func (r *run) report(all []billing.Release) (known []string, answered bool, err error) {
-	ledger := r.Ledger
-	return engine.Ask(r.Scope, "billing", func(ctx context.Context) ([]string, error) {
+// releasesTo reports releases to billing. It may be nil while nothing is reported.
+func releasesTo(ledger billing.Ledger) engine.Topic[[]billing.Release, []string] {
+	return engine.NewTopic("billing", func(ctx context.Context, all []billing.Release) ([]string, error) {
 		var known []string
 		for _, one := range all {
 			if err := ledger.Released(ctx, one); err != nil {
@@ -106,6 +103,13 @@ func (r *run) report(all []billing.Release) (known []string, answered bool, err 
 		}
 		return known, nil
 	})
+}
+
+// report reports releases to billing in the background: however long that takes, no other object waits for it.
+// It returns the ids of those that are reported. After an error, some may be reported again, under the same
+// ids.
+func (r *run) report(all []billing.Release) (known []string, answered bool, err error) {
+	return engine.Ask(r.Scope, r.kind.releases, all)
 }
 
 // releaseNamespace deletes the Namespace and waits until it is gone, or removes the owner marks from it. A

@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/acme/platform-operator/api/databases/v1alpha1"
-	"github.com/acme/platform-operator/internal/database/result"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
 )
@@ -77,11 +76,8 @@ func (r *run) ask() {
 	if r.set == nil || r.set.Status.Replicas == 0 {
 		return
 	}
-	address := agentAddress(r.Obj)
 	r.asked = true
-	r.agent, r.answered, r.agentErr = engine.Ask(r.Scope, "status", func(ctx context.Context) (result.Status, error) {
-		return r.Agents.Status(ctx, address)
-	})
+	r.agent, r.answered, r.agentErr = engine.Ask(r.Scope, r.status, agentAddress(r.Obj))
 }
 
 // credentials is what a decision about passwords depends on.

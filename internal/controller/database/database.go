@@ -179,7 +179,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 		RetryMax:                o.RetryMax,
 		Clock:                   o.Clock,
-	}, kind{o, bounds})
+	}, kind{o, bounds, engine.NewTopic("status", o.Agents.Status)})
 }
 
 // proves tells a child from a copy of it by its name.
@@ -209,6 +209,8 @@ type kind struct {
 	Options
 
 	bounds *inforce.Check
+	// status asks the agent at an address.
+	status engine.Topic[string, result.Status]
 }
 
 // Steps returns the steps of a Database.
