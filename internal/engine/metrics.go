@@ -6,6 +6,7 @@ package engine
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -39,6 +40,44 @@ func Observe(c prometheus.Collector) error {
 		err = metrics.Registry.Register(c)
 	}
 	return err
+}
+
+// Label is a label of a metric, with all values that it may have.
+type Label struct {
+	Name   string
+	Values []string
+}
+
+// OtherLabel is the value of a label in place of one that is not listed.
+const OtherLabel = "Other"
+
+// Counter counts by labels, each of which has a closed list of values. Any other value counts as OtherLabel: a series is kept until the
+// process ends, so that no text that others write may become one.
+type Counter struct {
+	vec    *prometheus.CounterVec
+	labels []Label
+}
+
+// NewCounter registers a counter with labels. It panics if there is one of the name.
+func NewCounter(name, help string, labels ...Label) *Counter {
+	var labelNames []string
+	for _, l := range labels {
+		labelNames = append(labelNames, l.Name)
+	}
+	c := &Counter{prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labelNames), labels}
+	metrics.Registry.MustRegister(c.vec)
+	return c
+}
+
+// Inc counts once, with a value for each label, in their order.
+func (c *Counter) Inc(values ...string) {
+	listed := slices.Clone(values)
+	for i, l := range c.labels {
+		if !slices.Contains(l.Values, values[i]) {
+			listed[i] = OtherLabel
+		}
+	}
+	c.vec.WithLabelValues(listed...).Inc()
 }
 
 // kindKey is the context key of the name of the kind in a reconcile.

@@ -147,6 +147,11 @@ const (
 	reasonFailback    = "Failback"
 )
 
+// reasons are all of them.
+var reasons = []string{
+	reasonFirst, reasonLedgerLost, reasonGone, reasonTerminating, reasonEnded, reasonNotSelected, reasonNotReady, reasonRequested, reasonFailback,
+}
+
 // decide returns the next action.
 func decide(v view) action {
 	switch {

@@ -12,6 +12,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -52,6 +53,22 @@ var _ = Describe("What may go wrong with an election", func() {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: "ledger-000"}}
 		SetPodReady(p, false)
 		Eventually(leader(e)).Should(Equal("ledger-001 2"))
+	})
+
+	It("takes no text from a Lease that somebody else has written", func() {
+		StartOperator()
+		e := election()
+		pod(e.Namespace, "ledger-0")
+		AwaitReady(Create(e))
+		forged := strings.Repeat("forged", 1000)
+		lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: "ledger-leader"}}
+		Expect(Reload(lease)).To(Succeed())
+		Patch(lease, fmt.Sprintf(`{"metadata":{"annotations":{"%s":"{\"reason\":\"%s\",\"from\":\"%s/uid\",\"request\":\"%[2]s\"}"}},"spec":{"leaseTransitions":7}}`,
+			names.AnnotationLast, forged, forged))
+		Eventually(leader(e)).Should(Equal("ledger-0 7"))
+		Expect(e.Status.History[0]).To(And(HaveField("Epoch", BeEquivalentTo(7)), HaveField("Reason", BeEmpty()), HaveField("From", BeEmpty())))
+		Expect(Metric("platform_operator_leaderelection_hand_overs_total", forged)).To(BeZero())
+		Expect(Metric("platform_operator_leaderelection_hand_overs_total", "Other")).To(BeNumerically(">=", 1))
 	})
 
 	It("knows the zones before the first leader is chosen", func() {

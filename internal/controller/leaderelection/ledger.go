@@ -8,12 +8,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/acme/platform-operator/api/coordination/v1alpha1"
@@ -27,11 +30,18 @@ const maxEpoch = math.MaxInt32
 // text is how a pod is written in the Lease.
 func (id identity) text() string { return id.name + "/" + id.uid }
 
-// parseIdentity is the reverse of text.
+// parseIdentity is the reverse of text. It rejects what is no name and UID of a pod: a tenant may have written it, and it becomes part of
+// messages.
 func parseIdentity(text string) (identity, bool) {
 	name, uid, ok := strings.Cut(text, "/")
-	return identity{name, uid}, ok && name != "" && uid != "" && !strings.Contains(uid, "/")
+	if !ok || len(validation.IsDNS1123Subdomain(name)) > 0 || !uids.MatchString(uid) {
+		return identity{}, false
+	}
+	return identity{name, uid}, true
 }
+
+// uids matches UIDs of pods. The API server makes those of 36 characters; a kubelet makes others.
+var uids = regexp.MustCompile(`^[0-9A-Za-z-]{1,64}$`)
 
 // lastText is record as it is stored.
 type lastText struct {
@@ -69,12 +79,16 @@ func isEmpty(lease *coordinationv1.Lease) bool {
 	return lease.Spec.HolderIdentity == nil && lease.Spec.LeaseTransitions == nil
 }
 
-// readRecord reads what write has written. What it has not counts as nothing.
+// readRecord reads what write has written. What it has not counts as nothing: the reason is one of reasons or empty, and the request
+// has at most names.MaxRequest bytes.
 func readRecord(text string) (r record) {
 	last := lastText{}
 	if text != "" && json.Unmarshal([]byte(text), &last) == nil {
 		r.from, _ = parseIdentity(last.From)
-		r.reason, r.at, r.request = last.Reason, last.At, last.Request
+		r.at, r.request = last.At, names.Request(last.Request)
+		if slices.Contains(reasons, last.Reason) {
+			r.reason = last.Reason
+		}
 	}
 	return r
 }
@@ -134,11 +148,14 @@ func (r *run) readLease(ctx context.Context) (*coordinationv1.Lease, engine.Outc
 	return lease, engine.Done(), nil
 }
 
+// maxHolder is how many bytes of the holder of a Lease a message has.
+const maxHolder = 100
+
 func holderText(lease *coordinationv1.Lease) string {
 	if lease.Spec.HolderIdentity == nil {
 		return "without a name"
 	}
-	return *lease.Spec.HolderIdentity
+	return names.Clip(*lease.Spec.HolderIdentity, maxHolder)
 }
 
 // strayed reports whether the Lease has lost its owner reference. The next write puts it back.

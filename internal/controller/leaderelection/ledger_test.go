@@ -4,6 +4,7 @@
 package leaderelection
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -42,6 +43,43 @@ func TestADamagedLedgerNamesNobody(t *testing.T) {
 		if l := readLedger(lease); !l.damaged || l.holder != (identity{}) || l.revoking != (identity{}) {
 			t.Errorf("%s: %+v", name, l)
 		}
+	}
+}
+
+// TestAForgedLedger: a ledger that somebody else has written has no text that is longer, or other, than what the operator writes.
+func TestAForgedLedger(t *testing.T) {
+	long := strings.Repeat("x", 1000)
+	lease := func(holder, from, reason, request string) *coordinationv1.Lease {
+		text, err := json.Marshal(lastText{From: from, Reason: reason, Request: request})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{names.AnnotationLast: string(text)}},
+			Spec:       coordinationv1.LeaseSpec{LeaseTransitions: new(int32(3)), HolderIdentity: new(holder)},
+		}
+	}
+	for name, l := range map[string]*coordinationv1.Lease{
+		"a name":       lease(long+"/uid-a", "a/uid-a", reasonGone, ""),
+		"a UID":        lease("a/"+long, "a/uid-a", reasonGone, ""),
+		"no name":      lease("a\nb/uid-a", "a/uid-a", reasonGone, ""),
+		"an odd UID":   lease("a/uid\x1b[2J", "a/uid-a", reasonGone, ""),
+		"a right name": lease("a/uid-a", "a/uid-a", reasonGone, ""),
+	} {
+		if damaged := readLedger(l).damaged; damaged != (name != "a right name") {
+			t.Errorf("a ledger with %s: damaged is %t", name, damaged)
+		}
+	}
+	l := readLedger(lease("a/uid-a", long+"/uid-b", long, long))
+	if l.reason != "" || l.from != (identity{}) || len(l.request) > names.MaxRequest {
+		t.Errorf("%+v", l.record)
+	}
+	l = readLedger(lease("a/uid-a", "b/uid-b", "Forged", "sam"))
+	if want := (record{from: identity{"b", "uid-b"}, request: "sam"}); l.record != want {
+		t.Errorf("%+v, want %+v", l.record, want)
+	}
+	if text := holderText(lease(long, "", "", "")); len(text) > maxHolder+len("…") {
+		t.Errorf("a message has %d bytes of the holder", len(text))
 	}
 }
 

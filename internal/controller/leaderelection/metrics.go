@@ -16,10 +16,8 @@ import (
 )
 
 var (
-	handOvers = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "platform_operator_leaderelection_hand_overs_total",
-		Help: "Changes of the leader, by reason.",
-	}, []string{"reason"})
+	handOvers = engine.NewCounter("platform_operator_leaderelection_hand_overs_total",
+		"Changes of the leader, by reason; Other where the record of the reason is lost or forged.", engine.Label{Name: "reason", Values: reasons})
 	withoutLeader = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name:    "platform_operator_leaderelection_seconds_without_leader",
 		Help:    "Time from the decision to hand over until another pod was the leader.",
@@ -27,7 +25,7 @@ var (
 	})
 )
 
-func init() { metrics.Registry.MustRegister(handOvers, withoutLeader) }
+func init() { metrics.Registry.MustRegister(withoutLeader) }
 
 // candidates counts the candidates of all LeaderElections in the cache when metrics are scraped.
 type candidates struct {

@@ -97,7 +97,7 @@ func (r *run) locate() {
 
 // announce reports a hand-over.
 func (r *run) announce(h v1alpha1.HandOver) {
-	handOvers.WithLabelValues(h.Reason).Inc()
+	handOvers.Inc(h.Reason)
 	if h.From == "" {
 		r.Event(corev1.EventTypeNormal, EventElected, "The pod %s leads, in epoch %d", h.To, h.Epoch)
 		return
