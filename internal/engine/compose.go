@@ -70,8 +70,9 @@ type liveObject[L any] interface {
 }
 
 // NewChild wraps a typed apply configuration. The second argument is client-go's Extract function of
-// the same type, for instance appsv1ac.ExtractDeployment.
+// the same type, for instance appsv1ac.ExtractDeployment. It rounds amounts of resources as the API server does.
 func NewChild[L any, PL liveObject[L], A applyConfiguration[A]](intent A, extract func(PL, string) (A, error)) Child {
+	asStored(intent)
 	c := Child{intent: intent, newLive: func() client.Object { return PL(new(L)) }}
 	if n := intent.GetName(); n != nil {
 		c.key.Name = *n

@@ -4,6 +4,8 @@
 package engine
 
 import (
+	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -163,12 +165,19 @@ func differencesOfStructs(path string, a, b reflect.Value) []string {
 	return all
 }
 
-// maxOverruled is the most fields that a message names.
-const maxOverruled = 5
+// maxOverruled is the most fields that a message names, and maxField the most bytes that it has of one.
+const (
+	maxOverruled = 5
+	maxField     = 200
+)
 
 // overruled returns the outcome for a child that admission changes.
 func overruled(what identity, fields []string) Outcome {
-	named := strings.Join(fields[:min(len(fields), maxOverruled)], ", ")
+	var short []string
+	for _, f := range fields[:min(len(fields), maxOverruled)] {
+		short = append(short, names.Clip(f, maxField))
+	}
+	named := strings.Join(short, ", ")
 	if more := len(fields) - maxOverruled; more > 0 {
 		named += fmt.Sprintf(" and %d more", more)
 	}
@@ -179,7 +188,7 @@ func overruled(what identity, fields []string) Outcome {
 
 // overrulings records which children were overruled, so that one that is still as the API server answered is
 // sent again at intervals, and not in every reconcile: each time admission may change it to something else,
-// which is an event.
+// which is an event. It has at most maxOverrulings entries of about a KiB, and nothing of what was sent.
 type overrulings struct {
 	mu  sync.Mutex
 	all map[types.UID]overruling
@@ -187,32 +196,67 @@ type overrulings struct {
 
 // overruling is the result of the last time that one child was sent.
 type overruling struct {
-	intent  intent
-	version string
-	at      time.Time
-	outcome Outcome
+	namespace string
+	sent      digest
+	version   string
+	at        time.Time
+	outcome   Outcome
 }
 
-// overrulingsKept is how long an overruling is kept whose child is not looked at any more.
-const overrulingsKept = time.Hour
+// maxOverrulings is how many children are recorded. What is not recorded is sent in every reconcile.
+const maxOverrulings = 1000
+
+// digest identifies what was sent.
+type digest [sha256.Size]byte
+
+// digestOf returns the digest of an intent; false if it cannot be encoded.
+func digestOf(c Child) (digest, bool) {
+	text, err := json.Marshal(c.intent)
+	return sha256.Sum256(text), err == nil
+}
 
 // still returns the last outcome for a child that has not changed since, and need not be sent again yet.
 func (o *overrulings) still(c Child, live client.Object, now time.Time) (Outcome, bool) {
 	o.mu.Lock()
-	defer o.mu.Unlock()
 	last, found := o.all[live.GetUID()]
-	return last.outcome, found && now.Sub(last.at) < nameTakenRecheck && last.version == live.GetResourceVersion() &&
-		equality.Semantic.DeepEqual(last.intent, c.intent)
+	o.mu.Unlock()
+	if !found || now.Sub(last.at) >= nameTakenRecheck || last.version != live.GetResourceVersion() {
+		return Outcome{}, false
+	}
+	sent, ok := digestOf(c)
+	return last.outcome, ok && sent == last.sent
 }
 
 // note records that a child was overruled.
 func (o *overrulings) note(c Child, answer client.Object, now time.Time, outcome Outcome) Outcome {
+	sent, ok := digestOf(c)
+	if !ok {
+		return outcome
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	maps.DeleteFunc(o.all, func(_ types.UID, each overruling) bool { return now.Sub(each.at) > overrulingsKept })
 	if o.all == nil {
 		o.all = map[types.UID]overruling{}
 	}
-	o.all[answer.GetUID()] = overruling{c.intent, answer.GetResourceVersion(), now, outcome}
+	if _, known := o.all[answer.GetUID()]; !known && len(o.all) >= maxOverrulings {
+		o.drop()
+	}
+	o.all[answer.GetUID()] = overruling{answer.GetNamespace(), sent, answer.GetResourceVersion(), now, outcome}
 	return outcome
+}
+
+// drop removes the oldest entry of the namespace that has most, so that one namespace displaces only its own.
+func (o *overrulings) drop() {
+	entries := map[string]int{}
+	for _, each := range o.all {
+		entries[each.namespace]++
+	}
+	var last types.UID
+	for uid, each := range o.all {
+		was, found := o.all[last]
+		if !found || cmp.Or(cmp.Compare(entries[was.namespace], entries[each.namespace]), each.at.Compare(was.at)) < 0 {
+			last = uid
+		}
+	}
+	delete(o.all, last)
 }

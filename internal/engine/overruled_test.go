@@ -90,6 +90,13 @@ var _ = Describe("A child that admission changes", func() {
 		Expect(len(r.Writing("APPLY"))).To(BeNumerically("<=", 2))
 	})
 
+	It("is none of which the API server rounds amounts", func() {
+		r := start(widgets(composing(quota(w.Namespace, "q", "requests.cpu", "100u", "requests.memory", "0.5"), quota(w.Namespace, "r", "pods", "3")), cfg))
+		AwaitReady(w)
+		Expect(hard(w.Namespace, "q", "requests.cpu")()).To(Equal("1m"))
+		Expect(r.Writing("APPLY resourcequotas")).To(HaveLen(2))
+	})
+
 	It("is noticed by what is missing as well, also where the cache does not show it any more", func() {
 		overrule(`[JSONPatch{op: "remove", path: "/metadata/labels/platform.acme.com~1owner-uid"}]`)
 		start(widgets(composing(quota(w.Namespace, "q", "pods", "3")), cfg), selectMarked)

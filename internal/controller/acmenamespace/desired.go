@@ -86,7 +86,7 @@ func namespace(n *v1alpha1.AcmeNamespace, tier tenancy.Tier) *corev1ac.Namespace
 // deleted.
 func resourceQuota(namespace string, tier tenancy.Tier, hard corev1.ResourceList) *corev1ac.ResourceQuotaApplyConfiguration {
 	return corev1ac.ResourceQuota(string(tier.Name), namespace).
-		WithSpec(corev1ac.ResourceQuotaSpec().WithHard(stored(hard)))
+		WithSpec(corev1ac.ResourceQuotaSpec().WithHard(hard))
 }
 
 // priorityQuota rejects pods whose priority class the tier does not allow.
@@ -106,9 +106,9 @@ func limitRange(namespace string, tier tenancy.Tier) *corev1ac.LimitRangeApplyCo
 	item := corev1ac.LimitRangeItem().WithType(corev1.LimitTypeContainer)
 	// What is left out the API server fills in when it stores the list, which then is ours as a whole: it would look as if
 	// somebody had overruled it.
-	most := stored(tier.Limits.Max)
-	limit := merged(most, stored(tier.Limits.Default))
-	request := merged(limit, stored(tier.Limits.DefaultRequest))
+	most := tier.Limits.Max
+	limit := merged(most, tier.Limits.Default)
+	request := merged(limit, tier.Limits.DefaultRequest)
 	if len(limit) > 0 {
 		item.WithDefault(limit)
 	}
@@ -126,17 +126,6 @@ func merged(below, above corev1.ResourceList) corev1.ResourceList {
 	out := corev1.ResourceList{}
 	maps.Copy(out, below)
 	maps.Copy(out, above)
-	return out
-}
-
-// stored are amounts as the API server stores them: rounded up to thousandths.
-func stored(list corev1.ResourceList) corev1.ResourceList {
-	out := corev1.ResourceList{}
-	for name, q := range list {
-		q = q.DeepCopy()
-		q.RoundUp(resource.Milli)
-		out[name] = q
-	}
 	return out
 }
 

@@ -51,6 +51,15 @@ var _ = Describe("A Database", func() {
 		Expect(db.Status.Phase).To(Equal(v1alpha1.PhaseRunning))
 	})
 
+	It("starts with amounts that the API server rounds", func() {
+		db := AwaitReady(Create(database(func(db *v1alpha1.Database) {
+			db.Spec.Resources.Requests = v1alpha1.ResourceAmounts{"cpu": resource.MustParse("100u")}
+		})))
+		server := serverOf(db)
+		Expect(Reload(server)).To(Succeed())
+		Expect(server.Spec.Template.Spec.Containers[0].Resources.Requests.Cpu().String()).To(Equal("1m"))
+	})
+
 	It("keeps its password when its Secrets are deleted, one after the other", func() {
 		db := AwaitReady(Create(database()))
 		Eventually(works(db)).Should(Succeed())

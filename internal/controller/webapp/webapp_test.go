@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -185,6 +186,14 @@ var _ = Describe("A WebApp", Ordered, ContinueOnFailure, func() {
 		Eventually(mounted(b)).ShouldNot(Equal(first))
 		Poke(b)
 		Consistently(exists(b, first), "500ms").Should(Succeed())
+	})
+
+	It("asks for amounts as the API server stores them", func() {
+		a := serving(webApp(Namespace(), func(s *v1alpha1.WebAppSpec) {
+			s.Resources = &v1alpha1.Resources{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100u")}}
+		}))
+		AwaitReady(a)
+		Expect(live(deploymentOf(a)).Spec.Template.Spec.Containers[0].Resources.Requests.Cpu().String()).To(Equal("1m"))
 	})
 
 	It("leaves to others what it was not told to own", func() {
