@@ -107,7 +107,7 @@ func marksOf(o client.Object) metav1.ObjectMeta {
 	if f := o.GetFinalizers(); fits(f, maxMarks) {
 		m.Finalizers = f
 	}
-	if owner := metav1.GetControllerOfNoCopy(o); owner != nil {
+	if owner := metav1.GetControllerOfNoCopy(o); owner != nil && fits(*owner, maxMarks) { // the API server bounds no name in it
 		m.OwnerReferences = []metav1.OwnerReference{*owner}
 	}
 	return m

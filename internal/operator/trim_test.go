@@ -5,6 +5,7 @@ package operator
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -17,6 +18,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -26,6 +29,7 @@ import (
 	workloadsv1alpha1 "github.com/acme/platform-operator/api/workloads/v1alpha1"
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
+	"github.com/acme/platform-operator/internal/testenv"
 	"github.com/acme/platform-operator/internal/workload"
 )
 
@@ -310,6 +314,44 @@ func TestNothingLargeIsHeldWhole(t *testing.T) {
 	n.Namespace = ""
 	if held := cached(t, n); held.Spec.NamespaceName != "n" || !fits(held, maxHeld) {
 		t.Errorf("an AcmeNamespace is held without its spec: %+v", held)
+	}
+}
+
+// TestNoLongTextIsHeld fills each string of each type that is cached, and lets a controller be named that nobody checks.
+func TestNoLongTextIsHeld(t *testing.T) {
+	cachedTypes := slices.Collect(maps.Keys(cacheOptions(Kinds).ByObject))
+	for _, k := range Kinds {
+		cachedTypes = append(append(cachedTypes, k.Object), k.Reads...)
+	}
+	long := strings.Repeat("x", 100<<10)
+	controllers := map[string]metav1.OwnerReference{
+		"none":             {},
+		"of a long name":   {APIVersion: "example.com/v1", Kind: "Unknown", Name: long, UID: "u", Controller: new(true)},
+		"of a long UID":    {APIVersion: "example.com/v1", Kind: "Unknown", Name: "o", UID: types.UID(long), Controller: new(true)},
+		"of a long kind":   {APIVersion: "example.com/v1", Kind: long, Name: "o", UID: "u", Controller: new(true)},
+		"of a long group":  {APIVersion: long + "/v1", Kind: "Unknown", Name: "o", UID: "u", Controller: new(true)},
+		"of ours, claimed": {APIVersion: "workloads.apps.acme.com/v1alpha1", Kind: "WebApp", Name: long, UID: "u", Controller: new(true)},
+	}
+	for _, o := range cachedTypes {
+		for controller, ref := range controllers {
+			in := reflect.New(reflect.TypeOf(o).Elem()).Interface().(client.Object)
+			testenv.Fill(in, long)
+			in.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+			if slice, is := in.(*discoveryv1.EndpointSlice); is {
+				slice.AddressType = discoveryv1.AddressTypeIPv4 // the API server takes no other than those that it knows
+			}
+			in.SetNamespace("ns")
+			in.SetName("o")
+			in.SetUID("u")
+			in.SetResourceVersion("7")
+			in.SetOwnerReferences(nil)
+			if ref.Controller != nil {
+				in.SetOwnerReferences([]metav1.OwnerReference{ref})
+			}
+			if held := cached(t, in); !fits(held, maxHeld) {
+				t.Errorf("a %T with a controller %s is held with a long text: %.2000v", in, controller, held)
+			}
+		}
 	}
 }
 
