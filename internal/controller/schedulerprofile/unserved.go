@@ -76,6 +76,7 @@ func (*unserved) NeedLeaderElection() bool { return true }
 // Start implements manager.Runnable.
 func (u *unserved) Start(ctx context.Context) error {
 	reflector := toolscache.NewReflectorWithOptions(u.source(), &corev1.Pod{}, u.waiting, toolscache.ReflectorOptions{Name: Name})
+	reflector.WatchListPageSize = pageSize
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -87,13 +88,17 @@ func (u *unserved) Start(ctx context.Context) error {
 }
 
 // source lists and watches the pods that have no node and name another scheduler than the default one. Of each it passes on only what is
-// needed. Where the API server does not stream lists, it reads pageSize pods at a time, because each may have 1.5 MB.
+// needed. Where the API server does not stream lists, it reads pageSize pods at a time, because each may have 1.5 MB. Once the pages of a
+// list have expired, the reflector would read all pods at once: it has to begin again instead.
 func (u *unserved) source() toolscache.ListerWatcher {
 	selector := fields.AndSelectors(fields.OneTermEqualSelector("spec.nodeName", ""),
 		fields.OneTermNotEqualSelector("spec.schedulerName", corev1.DefaultSchedulerName)).String()
 	return &toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			o.FieldSelector, o.Limit = selector, pageSize
+			if o.Limit == 0 {
+				return nil, apierrors.NewResourceExpired("the pages of the list have expired, and it is too long to be read at once")
+			}
+			o.FieldSelector = selector
 			o.ResourceVersion, o.ResourceVersionMatch = "", "" // from its cache, the API server sends all pods in one page
 			list, err := u.pods.CoreV1().Pods("").List(ctx, o)
 			for i := range list.Items {

@@ -66,7 +66,7 @@ var _ = Describe("A pod that no scheduler looks at", func() {
 
 		By("listing them")
 		read := 0
-		for options := (metav1.ListOptions{ResourceVersion: "0"}); ; {
+		for options := (metav1.ListOptions{ResourceVersion: "0", Limit: pageSize}); ; {
 			o, err := source.ListWithContext(ctx, options)
 			Expect(err).NotTo(HaveOccurred())
 			page := o.(*corev1.PodList)

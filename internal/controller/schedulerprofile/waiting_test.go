@@ -4,17 +4,24 @@
 package schedulerprofile
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
-	"runtime"
+	goruntime "runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	kubetesting "k8s.io/client-go/testing"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/pager"
 
 	v1alpha1 "github.com/acme/platform-operator/api/scheduling/v1alpha1"
 	"github.com/acme/platform-operator/internal/testenv"
@@ -124,9 +131,9 @@ func TestCount(t *testing.T) {
 // TestWaitingIsSmall: 10,000 pods that wait for another scheduler, each with much in it, take less than 5 MiB.
 func TestWaitingIsSmall(t *testing.T) {
 	heap := func() int64 {
-		runtime.GC()
-		s := runtime.MemStats{}
-		runtime.ReadMemStats(&s)
+		goruntime.GC()
+		s := goruntime.MemStats{}
+		goruntime.ReadMemStats(&s)
 		return int64(s.HeapAlloc)
 	}
 	w := newWaiting()
@@ -137,7 +144,7 @@ func TestWaitingIsSmall(t *testing.T) {
 		_ = w.Add(pruned(p)) // it never fails
 	}
 	grown := heap() - before
-	runtime.KeepAlive(w)
+	goruntime.KeepAlive(w)
 	t.Logf("10,000 pods take %d KiB", grown>>10)
 	if grown > 5<<20 {
 		t.Errorf("10,000 pods take %d bytes", grown)
@@ -194,5 +201,30 @@ func TestACutNameIsNobodys(t *testing.T) {
 		if got := reasonFor([]v1alpha1.SchedulerProfile{profile}, rowOf(foreign("a", name, 0)).scheduler.Value()); got != want {
 			t.Errorf("a pod that names a scheduler of %d characters: %s", len(name), got)
 		}
+	}
+}
+
+// TestPagesThatExpire has the pages of a list expire while it is read: the reflector must begin again, and take no part for the whole.
+func TestPagesThatExpire(t *testing.T) {
+	const pods = 3 * pageSize
+	client := fake.NewClientset()
+	client.PrependReactor("list", "pods", func(action kubetesting.Action) (bool, runtime.Object, error) {
+		o := action.(kubetesting.ListActionImpl).ListOptions
+		if o.Limit != 0 && o.Continue != "" {
+			return true, nil, apierrors.NewResourceExpired("")
+		}
+		list := &corev1.PodList{Items: make([]corev1.Pod, pods)}
+		if o.Limit != 0 {
+			list.Items, list.Continue = list.Items[:o.Limit], "more"
+		}
+		return true, list, nil
+	})
+	source := toolscache.ToListerWatcherWithContext((&unserved{pods: client}).source())
+	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		return source.ListWithContext(ctx, o)
+	})
+	pages.PageSize = pageSize
+	if list, _, err := pages.List(t.Context(), metav1.ListOptions{ResourceVersion: "0"}); !apierrors.IsResourceExpired(err) {
+		t.Errorf("the list is %v, %v", list, err)
 	}
 }
