@@ -46,7 +46,7 @@ func describeFlood(all []*kind) {
 		flood.come()
 		for _, r := range watched {
 			By(r.Resource)
-			flood.pour(ctx, r, flood.body(r))
+			flood.pour(ctx, r, flood.body(r), flood.enlarge)
 			now, peak := p.resident()
 			AddReportEntry(r.Resource, fmt.Sprintf("%d of %d KiB: grown by %.1f MiB, peak %.0f MiB", swollen, flood.size>>10, now-before, peak))
 		}
@@ -88,8 +88,9 @@ type flood struct {
 	// names are those that children of a type have; others have one of their own.
 	names map[schema.GroupVersionResource]string
 	// owners are small objects in each namespace, one of each kind that controls children, by kind.
-	owners map[string][]engine.Object
-	size   int
+	owners  map[string][]engine.Object
+	size    int      // of an object, in bytes
+	strings []string // that are filled with a text, of all types
 }
 
 // newFlood looks at what the operator makes: the flood has the same names.
@@ -175,13 +176,15 @@ func (f *flood) body(gvr schema.GroupVersionResource) *unstructured.Unstructured
 	return o
 }
 
-// pour creates the objects of a type, with all marks that the operator knows and with metadata that is large.
-func (f *flood) pour(ctx context.Context, gvr schema.GroupVersionResource, body *unstructured.Unstructured) {
+// pour creates the objects of a type, with all marks that the operator knows and with what a function adds, and returns them.
+func (f *flood) pour(
+	ctx context.Context, gvr schema.GroupVersionResource, body *unstructured.Unstructured, add func(*unstructured.Unstructured),
+) (poured []client.Object) {
 	GinkgoHelper()
 	k := f.controller(gvr)
 	var g errgroup.Group
 	g.SetLimit(4)
-	for i, owner := range f.ownersOf(k) {
+	for _, owner := range f.ownersOf(k) {
 		o := body.DeepCopy()
 		o.SetNamespace(owner.GetNamespace())
 		o.SetName("swollen")
@@ -189,18 +192,16 @@ func (f *flood) pour(ctx context.Context, gvr schema.GroupVersionResource, body 
 			o.SetName(name)
 		}
 		forge(k, owner, o)
-		enlarge(o)
-		if i == 0 {
-			text, err := o.MarshalJSON()
-			Expect(err).NotTo(HaveOccurred())
-			f.size = len(text)
-			Expect(f.size).To(BeNumerically(">=", swollenSize*9/10), gvr.Resource)
-		}
+		add(o)
+		identity := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: o.GetNamespace(), Name: o.GetName()}}
+		identity.SetGroupVersionKind(o.GroupVersionKind())
+		poured = append(poured, identity)
 		g.Go(func() error {
 			return Admin.Create(ctx, o, client.FieldOwner(names.FieldManager(k.controller)))
 		})
 	}
 	Expect(g.Wait()).To(Succeed(), gvr.Resource)
+	return poured
 }
 
 // forge puts on an object all that the operator puts on what it makes for an owner.
@@ -217,7 +218,7 @@ func forge(k *kind, owner, o client.Object) {
 }
 
 // enlarge fills the metadata up, with keys that look like the operator's own.
-func enlarge(o *unstructured.Unstructured) {
+func (f *flood) enlarge(o *unstructured.Unstructured) {
 	GinkgoHelper()
 	const most = 240 << 10 // of annotations; the API server takes 256 KiB
 	annotations, labels := o.GetAnnotations(), o.GetLabels()
@@ -231,6 +232,10 @@ func enlarge(o *unstructured.Unstructured) {
 		labels[fmt.Sprintf("batch.acme.com/%045d", i)] = strings.Repeat("x", 63)
 	}
 	o.SetLabels(labels)
+	text, err = o.MarshalJSON()
+	Expect(err).NotTo(HaveOccurred())
+	f.size = len(text)
+	Expect(f.size).To(BeNumerically(">=", swollenSize*9/10), o.GetKind())
 }
 
 // swell is the sample with strings as long as the schema admits.

@@ -39,6 +39,7 @@ func describeBounded(all []*kind) {
 	Describe("With a flood in the cluster", Label(limit.Slow, limit.Timed), func() {
 		BeforeEach(OwnPlane)
 		describeFlood(keepers("G14", all))
+		describeFilled(keepers("G14", all))
 	})
 }
 

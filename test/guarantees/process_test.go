@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -24,6 +25,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/acme/platform-operator/internal/operator"
 	"github.com/acme/platform-operator/internal/testenv"
@@ -37,6 +39,7 @@ const (
 	envConfig     = "GUARANTEES_OPERATOR_CONFIG"
 	envProbes     = "GUARANTEES_OPERATOR_PROBES"
 	envLimit      = "GUARANTEES_OPERATOR_LIMIT"
+	envDump       = "GUARANTEES_OPERATOR_DUMP"
 )
 
 // TestMain lets the test's own binary be the operator: what is measured of a process is what the operator needs, and not
@@ -63,7 +66,16 @@ func operate(kubeconfig string) error {
 		for range usr1 {
 			debug.FreeOSMemory()
 			debug.FreeOSMemory() // what pools hold goes with the second collection
-			fmt.Fprintln(os.Stderr, gaveBack)
+			fmt.Fprintln(os.Stderr, gaveBack+seriesNow())
+		}
+	}()
+	usr2 := make(chan os.Signal, 1)
+	signal.Notify(usr2, syscall.SIGUSR2)
+	go func() {
+		for range usr2 {
+			runtime.GC()
+			debug.FreeOSMemory() // as above
+			fmt.Fprintln(os.Stderr, dumped, dumpHeap())
 		}
 	}()
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -76,8 +88,40 @@ func operate(kubeconfig string) error {
 	})
 }
 
-// gaveBack is what it says then.
-const gaveBack = "gave memory back"
+// dumped is what it says when its heap is in a file, followed by an error or nil.
+const dumped = "dumped the heap:"
+
+func dumpHeap() error {
+	file, err := os.Create(os.Getenv(envDump))
+	if err != nil {
+		return err
+	}
+	debug.WriteHeapDump(file.Fd())
+	return file.Close()
+}
+
+// gaveBack is what it says then, followed by what seriesNow tells.
+const gaveBack = "gave memory back: "
+
+// seriesNow tells how many time series the operator has, of how many bytes, and how many have a text of tenants in them.
+func seriesNow() string {
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		return err.Error()
+	}
+	series, size, foreign := 0, 0, 0
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			text := m.String()
+			series++
+			size += len(text)
+			if strings.Contains(text, filledWith) {
+				foreign++
+			}
+		}
+	}
+	return fmt.Sprintf("%d series, %d bytes, %d with text of tenants", series, size, foreign)
+}
 
 // process is an operator in a process of its own.
 type process struct {
@@ -86,6 +130,7 @@ type process struct {
 	ended chan struct{}
 	// tests is how many MiB of its program are none of bin/manager's: this one has all tests in it.
 	tests float64
+	heap  string // a file
 }
 
 const (
@@ -103,9 +148,9 @@ func startProcess() *process {
 	probes := listener.Addr().String()
 	Expect(listener.Close()).To(Succeed())
 
-	p := &process{log: &logBuffer{}, ended: make(chan struct{})}
+	p := &process{log: &logBuffer{}, ended: make(chan struct{}), heap: filepath.Join(GinkgoT().TempDir(), "heap")}
 	p.cmd = exec.Command(os.Args[0])
-	p.cmd.Env = append(os.Environ(), envLimit+"="+limitFile(), envKubeconfig+"="+kubeconfig(), envProbes+"="+probes,
+	p.cmd.Env = append(os.Environ(), envLimit+"="+limitFile(), envKubeconfig+"="+kubeconfig(), envProbes+"="+probes, envDump+"="+p.heap,
 		envConfig+"="+ConfigFile(GinkgoT(), "apiVersion: config.acme.com/v1alpha1\nkind: PlatformOperatorConfig\n"+configuration()))
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 	Expect(p.cmd.Start()).To(Succeed())
@@ -156,6 +201,28 @@ func (p *process) resident() (now, peak float64) {
 	Expect(p.cmd.Process.Signal(syscall.SIGUSR1)).To(Succeed())
 	Eventually(times).Should(BeNumerically(">", before))
 	return p.status("VmRSS") - p.tests, p.status("VmHWM") - p.tests
+}
+
+// dump is all that is in the operator's heap, without what is not used any more.
+func (p *process) dump() []byte {
+	GinkgoHelper()
+	times := func() int { return strings.Count(p.log.String(), dumped+" <nil>") }
+	before := times()
+	Expect(p.cmd.Process.Signal(syscall.SIGUSR2)).To(Succeed())
+	Eventually(times).Should(BeNumerically(">", before))
+	content, err := os.ReadFile(p.heap)
+	Expect(err).NotTo(HaveOccurred())
+	return content
+}
+
+// series is what the operator told of its metrics when it gave memory back last.
+func (p *process) series() string {
+	GinkgoHelper()
+	said := p.log.String()
+	at := strings.LastIndex(said, gaveBack)
+	Expect(at).To(BeNumerically(">=", 0))
+	told, _, _ := strings.Cut(said[at+len(gaveBack):], "\n")
+	return told
 }
 
 // status is an entry of the process's status in MiB.
