@@ -32,7 +32,7 @@ type Annotated struct {
 	Selects func(client.Object) bool
 	// Run reconciles one object.
 	Run func(ctx context.Context, o *metav1.PartialObjectMetadata) (Outcome, error)
-	// MaxConcurrentReconciles is how many objects are reconciled at once. Default 1.
+	// MaxConcurrentReconciles is how many objects are reconciled at once, at most a quarter of them of one namespace. Default 1.
 	MaxConcurrentReconciles int
 	// RetryMax is the longest time between two tries after errors. Default 5 minutes.
 	RetryMax time.Duration
@@ -57,9 +57,10 @@ func RegisterAnnotated(mgr ctrl.Manager, a Annotated) error {
 	if a.Owns != nil {
 		b = b.Owns(a.Owns, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})))
 	}
+	q := newQueue(a.MaxConcurrentReconciles)
 	return b.
-		WithOptions(controllerOptions(a.MaxConcurrentReconciles, a.RetryMax)).
-		Complete(reconcile.Func(func(ctx context.Context, req reconcile.Request) (ctrl.Result, error) {
+		WithOptions(controllerOptions(q, a.MaxConcurrentReconciles, a.RetryMax)).
+		Complete(q.reconciler(a.Name, reconcile.Func(func(ctx context.Context, req reconcile.Request) (ctrl.Result, error) {
 			o := &metav1.PartialObjectMetadata{}
 			o.SetGroupVersionKind(gvk)
 			if err := mgr.GetClient().Get(ctx, req.NamespacedName, o); err != nil {
@@ -74,8 +75,8 @@ func RegisterAnnotated(mgr ctrl.Manager, a Annotated) error {
 				return ctrl.Result{}, nil
 			}
 			ctx, span := startRun(ctx, a.Name, o)
-			out, err := a.Run(context.WithValue(ctx, kindKey{}, a.Name), o)
+			out, err := a.Run(ctx, o)
 			endSpan(span, err)
 			return resultOf(ctx, clock.RealClock{}, out, err)
-		}))
+		})))
 }

@@ -107,11 +107,11 @@ type Config[T Object] struct {
 	Watches []Watch[T]
 	// Waker requeues objects after events outside of the cluster. Optional.
 	Waker *Waker
-	// OutsideWorkers is how many calls of one topic run at once (see Ask). Default 8.
+	// OutsideWorkers is how many calls of one topic run at once (see Ask), at most a quarter of them of one namespace. Default 8.
 	OutsideWorkers int
 	// OutsideTimeout bounds one such call. Default 20 seconds.
 	OutsideTimeout time.Duration
-	// MaxConcurrentReconciles is how many objects are reconciled at once. Default 1.
+	// MaxConcurrentReconciles is how many objects are reconciled at once, at most a quarter of them of one namespace. Default 1.
 	MaxConcurrentReconciles int
 	// RetryMax is the longest time between two tries after errors. Default 5 minutes.
 	RetryMax time.Duration
@@ -151,6 +151,7 @@ func Register[T Object](mgr ctrl.Manager, prototype T, cfg Config[T], kind Kind[
 		client:   mgr.GetClient(),
 		live:     mgr.GetAPIReader(),
 		recorder: mgr.GetEventRecorder(cfg.Name),
+		queue:    newQueue(cfg.MaxConcurrentReconciles),
 		outside:  newOutside(cfg.OutsideWorkers, cfg.OutsideTimeout, cfg.Clock, cfg.Waker.Wake),
 	}
 	if err := mgr.Add(r.outside); err != nil {
@@ -166,5 +167,5 @@ func Register[T Object](mgr ctrl.Manager, prototype T, cfg Config[T], kind Kind[
 	if err != nil {
 		return err
 	}
-	return r.Waker.listen(b).Complete(reconcile.AsReconciler[T](mgr.GetClient(), r))
+	return r.Waker.listen(b).Complete(r.queue.reconciler(r.Name, reconcile.AsReconciler[T](mgr.GetClient(), r)))
 }

@@ -80,27 +80,31 @@ func (c *Counter) Inc(values ...string) {
 	c.vec.WithLabelValues(listed...).Inc()
 }
 
-// kindKey is the context key of the name of the kind in a reconcile.
-type kindKey struct{}
+// CountRequests counts the write requests of runs, and the bytes of all answers. It wraps the transport of the manager's rest.Config,
+// so that it counts what is really sent.
+func CountRequests(next http.RoundTripper) http.RoundTripper { return requestCounter{next} }
 
-// CountWrites counts the write requests of reconciles. It wraps the transport of the manager's rest.Config, so
-// that it counts what is really sent.
-func CountWrites(next http.RoundTripper) http.RoundTripper { return writeCounter{next} }
-
-type writeCounter struct{ next http.RoundTripper }
+type requestCounter struct{ next http.RoundTripper }
 
 var verbs = map[string]string{
 	http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch", http.MethodDelete: "delete",
 }
 
 // RoundTrip implements http.RoundTripper.
-func (w writeCounter) RoundTrip(req *http.Request) (*http.Response, error) {
-	kind, inRun := req.Context().Value(kindKey{}).(string)
-	if verb, isWrite := verbs[req.Method]; inRun && isWrite {
+func (c requestCounter) RoundTrip(req *http.Request) (*http.Response, error) {
+	run := runOf(req.Context())
+	if run == nil {
+		return c.next.RoundTrip(req)
+	}
+	if verb, isWrite := verbs[req.Method]; isWrite {
 		if strings.HasPrefix(req.Header.Get("Content-Type"), "application/apply-patch") {
 			verb = "apply"
 		}
-		writes.WithLabelValues(kind, verb).Inc()
+		writes.WithLabelValues(run.kind, verb).Inc()
 	}
-	return w.next.RoundTrip(req)
+	res, err := c.next.RoundTrip(req)
+	if err == nil {
+		res.Body = counted{res.Body, run}
+	}
+	return res, err
 }

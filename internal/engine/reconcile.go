@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"golang.org/x/sync/semaphore"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,21 +22,9 @@ import (
 	"github.com/acme/platform-operator/internal/names"
 )
 
-// conflictRetry is when a run that lost against another writer is repeated.
-const conflictRetry = 200 * time.Millisecond
-
 // cutRecheck is how often an object is reconciled of which the cache holds only a part: the indexes by which
 // changes of referenced objects requeue it do not contain it.
 const cutRecheck = 10 * time.Minute
-
-// largeAtOnce is how many objects of which the caches hold only a part are worked on at once, of all kinds: what is made from a
-// large object is large, too. The others are tried again after largeRetry, and no small one waits for them.
-const (
-	largeAtOnce = 2
-	largeRetry  = 200 * time.Millisecond
-)
-
-var large = semaphore.NewWeighted(largeAtOnce)
 
 // runTimeout bounds one run of one object, stepsTimeout its steps: a run that takes too long still has time to
 // report it.
@@ -54,6 +41,7 @@ type runner[T Object] struct {
 	client    client.Client
 	live      client.Reader
 	recorder  recorder.EventRecorder
+	queue     *queue
 	outside   *outside
 	overruled overrulings
 	fresh     fresh
@@ -61,16 +49,13 @@ type runner[T Object] struct {
 
 // Reconcile implements reconcile.ObjectReconciler: one run of one object.
 func (r *runner[T]) Reconcile(ctx context.Context, obj T) (_ ctrl.Result, err error) {
-	if IsCut(obj) {
-		if !large.TryAcquire(1) {
-			return ctrl.Result{RequeueAfter: jitter(largeRetry)}, nil
-		}
-		defer large.Release(1)
+	if IsCut(obj) && !runOf(ctx).hasLargePlace() {
+		return ctrl.Result{}, nil
 	}
 	defer reportRun(ctx, r.Name, client.ObjectKeyFromObject(obj), obj.GetResourceVersion())
 	ctx, span := startRun(ctx, r.Name, obj)
 	defer func() { endSpan(span, err) }()
-	return r.reconcile(context.WithValue(ctx, kindKey{}, r.Name), obj)
+	return r.reconcile(ctx, obj)
 }
 
 // reconcile is a run that has its place among the large ones, if it needs one.
@@ -204,12 +189,13 @@ func lostRace(err error) bool {
 		!apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict)
 }
 
-// resultOf converts the end of a run into a result for the queue. A lost race is not reported.
+// resultOf converts the end of a run into a result for the queue. A lost race is not reported; the queue repeats it.
 func resultOf(ctx context.Context, c clock.PassiveClock, out Outcome, err error) (ctrl.Result, error) {
 	switch {
 	case lostRace(err):
 		ctrl.LoggerFrom(ctx).V(1).Info("Conflict, trying again", "error", err.Error())
-		return ctrl.Result{RequeueAfter: jitter(conflictRetry)}, nil
+		runOf(ctx).lost = true
+		return ctrl.Result{}, nil
 	case err != nil:
 		return ctrl.Result{}, err
 	case out.yields:

@@ -124,7 +124,7 @@ func start(register registration, change ...func(*ctrl.Options)) *running {
 	r := &running{wire: &wire{}}
 	cfg := rest.CopyConfig(Plane.Config)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { r.next = next; return r.wire })
-	cfg.Wrap(engine.CountWrites)
+	cfg.Wrap(engine.CountRequests)
 	options := ctrl.Options{
 		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: new(true)},

@@ -4,90 +4,44 @@
 package engine
 
 import (
+	"cmp"
 	"sync"
-	"time"
 
 	"k8s.io/client-go/util/workqueue"
-	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/acme/platform-operator/internal/fair"
 )
 
 // listedShare: of so many requests one is for an object that was only listed, so that no flood of changes starves those.
 const listedShare = 4
 
-// newQueue is the queue of a controller.
-func newQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
-	t := newTurns()
-	return &queue{workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[reconcile.Request]{
-		Name: name,
-		DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[reconcile.Request]{
-			Name:  name,
-			Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[reconcile.Request]{Name: name, Queue: t}),
-		}),
-	}), t}
-}
-
-// queue is a priorityqueue.PriorityQueue whose requests take turns. Of priorities only the sign counts.
-type queue struct {
-	workqueue.TypedRateLimitingInterface[reconcile.Request]
-	turns *turns
-}
-
-var _ priorityqueue.PriorityQueue[reconcile.Request] = &queue{}
-
-// AddWithOpts implements priorityqueue.PriorityQueue.
-func (q *queue) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request) {
-	for _, item := range items {
-		if o.Priority == nil || *o.Priority >= 0 {
-			q.turns.note(item)
-		}
-		switch {
-		case o.RateLimited:
-			q.TypedRateLimitingInterface.AddRateLimited(item)
-		case o.After > 0:
-			q.TypedRateLimitingInterface.AddAfter(item, o.After)
-		default:
-			q.TypedRateLimitingInterface.Add(item)
-		}
-	}
-}
-
-// Add implements workqueue.TypedInterface.
-func (q *queue) Add(item reconcile.Request) { q.AddWithOpts(priorityqueue.AddOpts{}, item) }
-
-// AddAfter implements workqueue.TypedDelayingInterface.
-func (q *queue) AddAfter(item reconcile.Request, d time.Duration) {
-	q.AddWithOpts(priorityqueue.AddOpts{After: d}, item)
-}
-
-// AddRateLimited implements workqueue.TypedRateLimitingInterface.
-func (q *queue) AddRateLimited(item reconcile.Request) {
-	q.AddWithOpts(priorityqueue.AddOpts{RateLimited: true}, item)
-}
-
-// GetWithPriority implements priorityqueue.PriorityQueue. One that is requeued counts as changed.
-func (q *queue) GetWithPriority() (item reconcile.Request, priority int, shutdown bool) {
-	item, shutdown = q.Get()
-	return item, 0, shutdown
-}
+// tenantOf is who a request is for: its namespace. Each cluster-scoped object is one of its own, since no tenant makes any.
+func tenantOf(item reconcile.Request) string { return cmp.Or(item.Namespace, "/"+item.Name) }
 
 // turns are the requests that wait, of which each namespace has one served in its turn, so that thousands of objects of one
 // tenant keep nobody else waiting. Those of a namespace are served as they came. Requests for objects that have changed come
 // before those for objects that were only listed, as all are when the operator starts; but of four at least one is of those.
+//
+// Those of a namespace that has its share of the workers in work wait although a worker is free. The worker that ends such a run is
+// the next to ask, so that no other need be woken.
 type turns struct {
 	mu      sync.Mutex
 	changed map[reconcile.Request]bool // known before the request is pushed
-	lanes   [2]lane
+	lanes   fair.Lanes[reconcile.Request]
 	in      map[reconcile.Request]int // the lane in which each waits; it may have moved up from the other one
-	popped  int
+	waiting map[string]int            // how many of a tenant wait
+	working fair.Shares
+	ready   int // how many of those that wait may be served
 }
 
-func newTurns() *turns {
-	return &turns{changed: map[reconcile.Request]bool{}, in: map[reconcile.Request]int{}, lanes: emptyLanes()}
-}
+var _ workqueue.Queue[reconcile.Request] = &turns{}
 
-func emptyLanes() [2]lane {
-	return [2]lane{{of: map[string][]reconcile.Request{}}, {of: map[string][]reconcile.Request{}}}
+func newTurns(workers int) *turns {
+	return &turns{
+		changed: map[reconcile.Request]bool{}, in: map[reconcile.Request]int{}, waiting: map[string]int{},
+		lanes: fair.Lanes[reconcile.Request]{Every: listedShare}, working: fair.Shares{Each: fair.Share(workers)},
+	}
 }
 
 // note notes that the object of a request that is about to be added has changed.
@@ -107,7 +61,8 @@ func (t *turns) Push(item reconcile.Request) {
 		delete(t.changed, item)
 	}
 	t.in[item] = lane
-	t.lanes[lane].push(item)
+	t.lanes.Push(lane, tenantOf(item), item)
+	t.count(tenantOf(item), func(tenant string) { t.waiting[tenant]++ })
 }
 
 // Touch implements workqueue.Queue: a request that waits was added once more.
@@ -120,63 +75,49 @@ func (t *turns) Touch(item reconcile.Request) {
 	delete(t.changed, item)
 	if t.in[item] == 1 {
 		t.in[item] = 0
-		t.lanes[0].push(item)
+		t.lanes.Push(0, tenantOf(item), item)
 	}
 }
 
-// Len implements workqueue.Queue.
+// Len implements workqueue.Queue: it is how many workers find something to do.
 func (t *turns) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return len(t.in)
+	return t.ready
 }
 
-// Pop implements workqueue.Queue. It is called only while there is something.
+// Pop implements workqueue.Queue. It is called only while there is something. Its run is in work until it is done.
 func (t *turns) Pop() reconcile.Request {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.popped++
-	order := [2]int{0, 1}
-	if t.popped%listedShare == 0 {
-		order = [2]int{1, 0}
+	item, _ := t.lanes.Pop(t.working.May, func(lane int, item reconcile.Request) bool {
+		in, waits := t.in[item]
+		return waits && in == lane
+	})
+	delete(t.in, item)
+	if len(t.in) == 0 {
+		t.lanes.Clear() // of what has moved up
 	}
-	for _, i := range order {
-		for len(t.lanes[i].order) > 0 {
-			item := t.lanes[i].pop()
-			if lane, waits := t.in[item]; waits && lane == i {
-				delete(t.in, item)
-				if len(t.in) == 0 {
-					t.lanes = emptyLanes() // of what has moved up
-				}
-				return item
-			}
+	t.count(tenantOf(item), func(tenant string) {
+		if t.waiting[tenant]--; t.waiting[tenant] == 0 {
+			delete(t.waiting, tenant)
 		}
-	}
-	return reconcile.Request{}
-}
-
-// lane has the requests of namespaces.
-type lane struct {
-	order []string // the namespaces that have any, in the order of their turns
-	of    map[string][]reconcile.Request
-}
-
-func (l *lane) push(item reconcile.Request) {
-	if len(l.of[item.Namespace]) == 0 {
-		l.order = append(l.order, item.Namespace)
-	}
-	l.of[item.Namespace] = append(l.of[item.Namespace], item)
-}
-
-func (l *lane) pop() reconcile.Request {
-	namespace := l.order[0]
-	item, rest := l.of[namespace][0], l.of[namespace][1:]
-	l.order = l.order[1:]
-	if len(rest) == 0 {
-		delete(l.of, namespace)
-		return item
-	}
-	l.of[namespace] = rest
-	l.order = append(l.order, namespace)
+		t.working.Take(tenant)
+	})
 	return item
+}
+
+// done notes that a run has ended.
+func (t *turns) done(item reconcile.Request) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.count(tenantOf(item), t.working.Give)
+}
+
+// count makes a change of what waits or works of a tenant. The lock is held.
+func (t *turns) count(tenant string, change func(tenant string)) {
+	ready := func() int { return min(t.waiting[tenant], t.working.Left(tenant)) }
+	t.ready -= ready()
+	change(tenant)
+	t.ready += ready()
 }

@@ -24,6 +24,13 @@ func request(text string) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
 }
 
+// begun is a queue that has begun.
+func begun(workers int) *queue {
+	q := newQueue(workers)
+	q.begin("test", workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute))
+	return q
+}
+
 // TestTurns adds requests, a listed one marked by "~", one that comes after a time by "+" and one that has failed by "!", and takes
 // them out with all time in the world.
 func TestTurns(t *testing.T) {
@@ -43,7 +50,7 @@ func TestTurns(t *testing.T) {
 		"one that was listed and moved up is done once": {"~a/1 a/1 ~a/2 a/2", "a/1 a/2"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			q := newQueue("test", workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute)).(*queue)
+			q := begun(1)
 			defer q.ShutDown()
 			for add := range strings.FieldsSeq(c.add) {
 				switch item := request(add[1:]); add[0] {
@@ -73,7 +80,7 @@ func TestTurns(t *testing.T) {
 			if all := strings.Join(got, " "); all != c.want {
 				t.Errorf("%s: %s, want %s", reason, all, c.want)
 			}
-			if n := len(q.turns.in) + len(q.turns.changed) + len(q.turns.lanes[0].of) + len(q.turns.lanes[1].of); n > 0 {
+			if n := len(q.turns.in) + len(q.turns.changed) + len(q.turns.waiting) + q.turns.ready + len(q.keeps); n > 0 || !q.turns.lanes.Empty() {
 				t.Errorf("%s: %d things are kept", reason, n)
 			}
 		})
@@ -82,7 +89,7 @@ func TestTurns(t *testing.T) {
 
 // TestAddedInTheMeantime: a request that is added while it is served comes again, as one that has changed if it was once.
 func TestAddedInTheMeantime(t *testing.T) {
-	q := newQueue("test", workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute)).(*queue)
+	q := begun(1)
 	defer q.ShutDown()
 	a, b := request("a/1"), request("b/1")
 	q.Add(a)
@@ -99,12 +106,31 @@ func TestAddedInTheMeantime(t *testing.T) {
 	}
 }
 
-// TestNoRequestIsLost pushes and pops at random, and compares with a set: what waits is popped exactly once, and a namespace waits
-// for no more than one request of each other one.
+// TestNoRequestIsLost pushes, pops and ends at random, and compares with a set: what waits is popped exactly once, no namespace has more
+// than its share in work, there is something while one waits that has not, and a namespace waits for no more than one request of each
+// other one.
 func TestNoRequestIsLost(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 0))
-		turns, waiting := newTurns(), map[reconcile.Request]bool{}
+		turns, waiting, working := newTurns(8), map[reconcile.Request]bool{}, map[string]int{}
+		ready := func() (n int) {
+			left := map[string]int{}
+			for item := range waiting {
+				if left[item.Namespace]++; left[item.Namespace]+working[item.Namespace] <= 2 {
+					n++
+				}
+			}
+			return n
+		}
+		end := func() {
+			for namespace, n := range working {
+				if n > 0 {
+					working[namespace]--
+					turns.done(request(namespace + "/0"))
+					return
+				}
+			}
+		}
 		var passed []string // since the first request of the last namespace came
 		for range 400 {
 			item := request(fmt.Sprintf("%c/%d", 'a'+random.IntN(4), random.IntN(6)))
@@ -118,10 +144,13 @@ func TestNoRequestIsLost(t *testing.T) {
 				turns.Push(item)
 				waiting[item] = true
 			}
-			if turns.Len() != len(waiting) {
-				t.Fatalf("seed %d: %d wait, want %d", seed, turns.Len(), len(waiting))
+			if random.IntN(3) == 0 {
+				end()
 			}
-			if len(waiting) == 0 || random.IntN(2) == 0 {
+			if turns.Len() != ready() {
+				t.Fatalf("seed %d: %d are ready, want %d", seed, turns.Len(), ready())
+			}
+			if turns.Len() == 0 || random.IntN(2) == 0 {
 				continue
 			}
 			got := turns.Pop()
@@ -129,6 +158,12 @@ func TestNoRequestIsLost(t *testing.T) {
 				t.Fatalf("seed %d: %s was not waiting", seed, got)
 			}
 			delete(waiting, got)
+			if working[got.Namespace]++; working[got.Namespace] > 2 {
+				t.Fatalf("seed %d: %s has more than its share", seed, got.Namespace)
+			}
+		}
+		for range 4 * 2 {
+			end()
 		}
 		for item := range waiting {
 			turns.note(item)
@@ -142,6 +177,7 @@ func TestNoRequestIsLost(t *testing.T) {
 				t.Fatalf("seed %d: %s has two turns while others wait", seed, got.Namespace)
 			}
 			passed = append(passed, got.Namespace)
+			turns.done(got)
 			delete(waiting, got)
 		}
 	}

@@ -97,15 +97,20 @@ func TestResult(t *testing.T) {
 		after    time.Duration
 		want     error
 		earliest time.Duration
+		lost     bool
 	}{
-		"nothing to wait for":         {},
-		"a delay":                     {after: time.Minute, earliest: time.Minute},
-		"an error backs off":          {err: broken, after: time.Minute, want: broken},
-		"a conflict is repeated soon": {err: fmt.Errorf("y: %w", conflict), after: time.Minute, earliest: conflictRetry},
-		"a held field is an error":    {err: held, want: held},
-		"an explained one as well":    {err: Explain(conflict, "R", "m"), want: conflict},
+		"nothing to wait for":          {},
+		"a delay":                      {after: time.Minute, earliest: time.Minute},
+		"an error backs off":           {err: broken, after: time.Minute, want: broken},
+		"the queue repeats a conflict": {err: fmt.Errorf("y: %w", conflict), after: time.Minute, lost: true},
+		"a held field is an error":     {err: held, want: held},
+		"an explained one as well":     {err: Explain(conflict, "R", "m"), want: conflict},
 	} {
-		got, err := resultOf(t.Context(), clock.RealClock{}, Outcome{after: c.after}, c.err)
+		run := &run{}
+		got, err := resultOf(context.WithValue(t.Context(), runKey{}, run), clock.RealClock{}, Outcome{after: c.after}, c.err)
+		if run.lost != c.lost {
+			t.Errorf("%s: the race is lost: %t", name, run.lost)
+		}
 		if !errors.Is(err, c.want) || (c.want == nil) != (err == nil) {
 			t.Errorf("%s: error %v, want %v", name, err, c.want)
 		}

@@ -7,18 +7,15 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -110,26 +107,12 @@ func controllerOf(o client.Object) []string {
 	return nil
 }
 
-// firstRetry is how long a queue waits after a first failure.
-const firstRetry = 50 * time.Millisecond
-
-// controllerOptions are the options of all controllers. Namespaces take turns. A failure is retried with twice the delay each
-// time, at most retryMax.
-func controllerOptions(workers int, retryMax time.Duration) controller.Options {
-	return controller.Options{
-		MaxConcurrentReconciles: workers,
-		ReconciliationTimeout:   runTimeout,
-		NewQueue:                newQueue,
-		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, retryMax),
-	}
-}
-
 // watches builds the controller: the kind itself, its children, and what it refers to.
 func (r *runner[T]) watches(mgr ctrl.Manager, prototype T) (*builder.Builder, error) {
 	b := ctrl.NewControllerManagedBy(mgr).Named(r.Name).
 		For(prototype, builder.WithPredicates(predicate.Funcs{DeleteFunc: r.forget}, predicate.Or(
 			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, predicate.Funcs{UpdateFunc: r.mustLook}))).
-		WithOptions(controllerOptions(r.MaxConcurrentReconciles, r.RetryMax))
+		WithOptions(controllerOptions(r.queue, r.MaxConcurrentReconciles, r.RetryMax))
 	ownersOf, err := r.ownersOf(mgr, prototype)
 	if err != nil {
 		return nil, err

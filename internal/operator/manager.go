@@ -46,7 +46,7 @@ func NewManager(restConfig *rest.Config, c *configv1alpha1.PlatformOperatorConfi
 	if c.Manager.Client.QPS > 0 {
 		restConfig.QPS = float32(c.Manager.Client.QPS)
 	}
-	restConfig.Wrap(engine.CountWrites)
+	restConfig.Wrap(engine.CountRequests)
 	restConfig.Wrap(engine.EscapeApplied)
 	restConfig.WarningHandlerWithContext = log.NewKubeAPIWarningLogger(log.KubeAPIWarningLoggerOptions{Deduplicate: true})
 	held := &holding{}
