@@ -15,6 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/acme/platform-operator/internal/fair"
 )
 
 // Topic is a kind of call to the world outside the cluster, such as a report to a billing system. A kind makes its topics when it is
@@ -54,7 +57,7 @@ func refers(t reflect.Type) bool {
 // Ask calls the world outside the cluster without waiting for the answer: the step returns Wait meanwhile, and its object is requeued when
 // the answer has arrived. So an outside that is slow, or hangs, takes no worker from objects that do not need it.
 //
-// Each topic has its own Config.OutsideWorkers; a call has Config.OutsideTimeout. There is one call at a time for an object and topic. Its
+// Each topic has its own Config.OutsideWorkers, in turns of namespaces; a call has Config.OutsideTimeout. There is one call at a time for an object and topic. Its
 // answer is kept until a run collects it by calling Ask again; the next Ask calls again. An answer for another generation of the object is
 // never returned: the call is repeated for this one. The last answer, also an error, is returned while the call is repeated, so that the
 // step's condition does not flap, and errors are retried with growing delays. Answers are dropped when the object is gone.
@@ -87,9 +90,11 @@ type outside struct {
 
 // topic holds the calls of one topic.
 type topic struct {
-	waiting []*inquiry // for a worker
+	// waiting are those that wait for a worker: in turn one without an answer so far and one that is repeated, so that calls that are
+	// answered at once do not wait behind those that hang.
+	waiting fair.Lanes[*inquiry]
+	shares  fair.Shares // of the workers
 	working int
-	first   bool // whether the last one that got a worker was the first without an answer
 }
 
 // question identifies a call.
@@ -165,10 +170,10 @@ func (o *outside) ask(q question, generation int64, key client.ObjectKey, run fu
 	o.inquiries[q] = next
 	t := o.topics[q.topic]
 	if t == nil {
-		t = &topic{}
+		t = emptyTopic(o.workers)
 		o.topics[q.topic] = t
 	}
-	t.waiting = append(t.waiting, next)
+	t.push(next)
 	o.employ(t)
 	return next.reply, next.again
 }
@@ -176,9 +181,13 @@ func (o *outside) ask(q question, generation int64, key client.ObjectKey, run fu
 // disregard repeats a call without a reply for another generation: at once if it still waits for a worker, else
 // when it has ended, which requeues the object.
 func (o *outside) disregard(last *inquiry, generation int64, run func(context.Context) (any, error)) {
+	repeated := last.again
 	last.reply, last.again = reply{}, false
 	if last.cancel == nil {
 		last.generation, last.run = generation, run
+		if repeated {
+			o.topics[last.topic].push(last)
+		}
 		return
 	}
 	last.unwanted = true
@@ -204,11 +213,15 @@ func (o *outside) forget(uid types.UID) {
 
 // employ starts the calls of a topic for which there are workers. The lock is held.
 func (o *outside) employ(t *topic) {
-	for o.ctx != nil && o.ctx.Err() == nil && t.working < o.workers && len(t.waiting) > 0 {
-		next := t.next()
+	for o.ctx != nil && o.ctx.Err() == nil && t.working < o.workers {
+		next, found := t.next()
+		if !found {
+			return
+		}
 		ctx, cancel := context.WithTimeout(o.ctx, o.timeout)
 		next.cancel = cancel
 		t.working++
+		t.shares.Take(next.tenant())
 		o.done.Go(func() {
 			value, err := safely(ctx, next.run)
 			o.answered(t, next, reply{value, err})
@@ -217,17 +230,24 @@ func (o *outside) employ(t *topic) {
 	}
 }
 
-// next removes a call from those that wait for a worker: alternately the one that waits longest, and the first
-// without an answer so far, so that calls that are answered at once do not wait behind those that hang. The
-// lock is held.
-func (t *topic) next() *inquiry {
-	at := 0
-	if t.first = !t.first; t.first {
-		at = max(0, slices.IndexFunc(t.waiting, func(i *inquiry) bool { return !i.again }))
+func emptyTopic(workers int) *topic {
+	return &topic{waiting: fair.Lanes[*inquiry]{Every: 2}, shares: fair.Shares{Each: fair.Share(workers)}}
+}
+
+func (t *topic) push(i *inquiry) { t.waiting.Push(i.lane(), i.tenant(), i) }
+
+// next removes a call from those that wait for a worker, of a namespace that has not got its share of them. The lock is held.
+func (t *topic) next() (*inquiry, bool) {
+	return t.waiting.Pop(t.shares.May, func(lane int, i *inquiry) bool { return lane == i.lane() })
+}
+
+func (i *inquiry) tenant() string { return tenantOf(reconcile.Request{NamespacedName: i.key}) }
+
+func (i *inquiry) lane() int {
+	if i.again {
+		return 1
 	}
-	next := t.waiting[at]
-	t.waiting = slices.Concat(t.waiting[:at], t.waiting[at+1:])
-	return next
+	return 0
 }
 
 // safely converts a panic into an error, as the runs do.
@@ -253,5 +273,6 @@ func (o *outside) answered(t *topic, i *inquiry, r reply) {
 		return !each.at.IsZero() && o.clock.Since(each.at) > repliesKept
 	})
 	t.working--
+	t.shares.Give(i.tenant())
 	o.employ(t)
 }

@@ -56,7 +56,7 @@ func hangs(ctx context.Context) (any, error) {
 
 // settled calls Ask, and returns the result.
 func (o *outside) settled(uid string, generation int64, run func(context.Context) (any, error)) string {
-	got, answered := o.ask(about(uid), generation, client.ObjectKey{}, run)
+	got, answered := o.ask(about(uid), generation, client.ObjectKey{Namespace: uid}, run)
 	synctest.Wait()
 	switch {
 	case !answered:
@@ -180,8 +180,14 @@ func TestNewQuestionsDoNotWaitForAllThatHang(t *testing.T) {
 		}
 		pass(3 * 20 * time.Second)
 		expect(t, "the first of them", o.settled("v0", 1, nil), "yes")
-		if repeated := len(o.topics["billing"].waiting); repeated >= 19-4 {
-			t.Errorf("%d wait", repeated)
+		waiting := 0
+		for _, i := range o.inquiries {
+			if i.at.IsZero() && i.cancel == nil {
+				waiting++
+			}
+		}
+		if waiting >= 19-4 {
+			t.Errorf("%d wait", waiting)
 		}
 		pass(20 * 20 * time.Second)
 		for i := range 10 {
@@ -190,6 +196,55 @@ func TestNewQuestionsDoNotWaitForAllThatHang(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestHungQuestionsOfOneNamespaceDelayNoOther: 200 hanging agents of a tenant leave workers for everybody else.
+func TestHungQuestionsOfOneNamespaceDelayNoOther(t *testing.T) {
+	asking(t, 8, func(t *testing.T, o *outside, _ *atomic.Int32) {
+		var running, most atomic.Int32
+		for i := range 200 {
+			o.ask(about(fmt.Sprint("u", i)), 1, client.ObjectKey{Namespace: "hostile"}, func(ctx context.Context) (any, error) {
+				most.Store(max(most.Load(), running.Add(1)))
+				defer running.Add(-1)
+				return hangs(ctx)
+			})
+		}
+		synctest.Wait()
+		expect(t, "of another namespace", o.settled("mine", 1, says("yes", nil)), "pending")
+		expect(t, "of another namespace", o.settled("mine", 1, nil), "yes")
+		pass(200 * 20 * time.Second)
+		if most.Load() != 2 {
+			t.Errorf("%d of one namespace at once, want 2", most.Load())
+		}
+		if n := len(o.inquiries); n != 201 {
+			t.Fatalf("%d inquiries", n)
+		}
+		for _, i := range o.inquiries {
+			if i.at.IsZero() {
+				t.Errorf("%s was not asked", i.uid)
+			}
+		}
+	})
+}
+
+// TestAChangedQuestionWaitsAsANewOne: of a repeated one that waits for a worker nothing but its place in the lane was kept.
+func TestAChangedQuestionWaitsAsANewOne(t *testing.T) {
+	billing := emptyTopic(8)
+	o := &outside{topics: map[string]*topic{"billing": billing}}
+	var all []*inquiry
+	for _, name := range []string{"again a", "again b", "new c"} {
+		i := &inquiry{question: about(name), again: strings.HasPrefix(name, "again")}
+		all = append(all, i)
+		billing.push(i)
+	}
+	o.disregard(all[1], 2, nil)
+	var got []string
+	for next, found := billing.next(); found; next, found = billing.next() {
+		got = append(got, string(next.uid))
+	}
+	if want := []string{"new c", "again a", "again b"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
 }
 
 func TestAnAnswerStandsUntilTheNext(t *testing.T) {
@@ -252,13 +307,13 @@ func TestTheOutsideEndsWithTheManager(t *testing.T) {
 
 // A topic takes new questions and repeated ones in turn, each in the order in which they came.
 func TestTurnsOfATopic(t *testing.T) {
-	topic := &topic{}
+	topic := emptyTopic(8)
 	for _, name := range []string{"again a", "again b", "new c", "again d", "new e"} {
-		topic.waiting = append(topic.waiting, &inquiry{question: question{uid: types.UID(name)}, again: strings.HasPrefix(name, "again")})
+		topic.push(&inquiry{question: question{uid: types.UID(name)}, again: strings.HasPrefix(name, "again")})
 	}
 	var got []string
-	for len(topic.waiting) > 0 {
-		got = append(got, string(topic.next().uid))
+	for next, found := topic.next(); found; next, found = topic.next() {
+		got = append(got, string(next.uid))
 	}
 	if want := []string{"new c", "again a", "new e", "again b", "again d"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
