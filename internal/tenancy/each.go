@@ -7,16 +7,16 @@ import (
 	"context"
 	"fmt"
 
-	"golang.org/x/sync/semaphore"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/acme/platform-operator/internal/fair"
 )
 
 // Objects of tenants may be as large as the API server takes, 1.5 MiB, and every worker of the operator may read some.
 const (
-	// pagesAtOnce is how many pages are in memory at once, of all namespaces. Who waits for one waits for a page of each of
-	// those before at most.
+	// pagesAtOnce is how many pages are in memory at once, of all namespaces, which take turns.
 	pagesAtOnce = 2
 	// firstPage is how many objects the first page has: it is not known yet how large they are.
 	firstPage = 5
@@ -25,7 +25,7 @@ const (
 	pageBytes   = 4 << 20
 )
 
-var pages = semaphore.NewWeighted(pagesAtOnce)
+var pages = fair.NewPlaces(pagesAtOnce)
 
 // Each calls do for the objects of a list's type in a Namespace, at most for the first so many, and reports whether these
 // were all. They are read from the API server, a few at a time: the cache holds the operator's own only, and tenants may
@@ -36,7 +36,7 @@ func Each[O client.Object](
 	next, limit := "", min(firstPage, most)
 	for seen := 0; limit > 0; limit = min(limit, most-seen) {
 		var n, size int
-		next, err = eachOfPage(ctx, live, empty, func(item runtime.Object) {
+		next, err = eachOfPage(ctx, live, namespace, empty, func(item runtime.Object) {
 			n++
 			size += sizeOf(item)
 			do(item.(O))
@@ -55,12 +55,13 @@ func Each[O client.Object](
 
 // eachOfPage calls do for the objects of one page.
 func eachOfPage(
-	ctx context.Context, live client.Reader, empty client.ObjectList, do func(runtime.Object), opts ...client.ListOption,
+	ctx context.Context, live client.Reader, namespace string, empty client.ObjectList, do func(runtime.Object), opts ...client.ListOption,
 ) (next string, err error) {
-	if err := pages.Acquire(ctx, 1); err != nil {
+	release, err := pages.Acquire(ctx, namespace)
+	if err != nil {
 		return "", err
 	}
-	defer pages.Release(1)
+	defer release()
 	page := empty.DeepCopyObject().(client.ObjectList)
 	if err := live.List(ctx, page, opts...); err != nil {
 		return "", err

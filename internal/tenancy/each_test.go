@@ -85,19 +85,31 @@ func TestEach(t *testing.T) {
 	}
 }
 
-// TestFewPagesAtOnce: however many read, two pages are in memory at most, and who gives up takes no place.
+// TestFewPagesAtOnce: however many read, two pages are in memory at most, one of a namespace, and who gives up takes no place.
 func TestFewPagesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{pods: 1, size: 10}
 		var all sync.WaitGroup
+		read := func(namespace string) {
+			if _, err := Each(t.Context(), s, namespace, &corev1.PodList{}, 10, func(*corev1.Pod) {}); err != nil {
+				t.Error(err)
+			}
+		}
 		for range 20 {
-			all.Go(func() {
-				if _, err := Each(t.Context(), s, "ns", &corev1.PodList{}, 10, func(*corev1.Pod) {}); err != nil {
-					t.Error(err)
-				}
-			})
+			all.Go(func() { read("ns") })
 		}
 		synctest.Wait()
+		if n := s.now.Load(); n != 1 {
+			t.Errorf("%d pages of one namespace at once", n)
+		}
+		began := time.Now()
+		read("other")
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("a page of another namespace takes %s", took)
+		}
+		for range 5 {
+			all.Go(func() { read("other") })
+		}
 		late, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		if _, err := Each(late, s, "ns", &corev1.PodList{}, 10, func(*corev1.Pod) {}); err == nil {
