@@ -93,6 +93,7 @@ func describeEach(all []*kind, without ...string) {
 				{"G12", describeTruth},
 				{"G13", describeNeighbours},
 				{"G15", describePoisonOf},
+				{"G16", describeShares},
 			} {
 				if !k.leavesOut(g.name) && !slices.Contains(without, g.name) {
 					g.describe(k)

@@ -70,13 +70,13 @@ func describeUnanswered(all []*kind) {
 }
 
 // describeEachUnanswered has the guarantees of each kind once more while nobody answers the API of the views. Of finalizers, G6, the spec
-// above has what can be said: a Namespace stays as long as discovery fails.
+// above has what can be said: a Namespace stays as long as discovery fails. G16 asks no discovery, and wants that nothing is left to do.
 func describeEachUnanswered(all []*kind) {
 	Describe("While nobody answers a registered API", Label("views", limit.Slow), func() {
 		var api *unstructured.Unstructured
 		BeforeEach(func() { api = unanswered() })
 		AfterEach(func() { Remove(api) }) // before what the spec itself cleans up, which waits for Namespaces
-		describeEach(all, "G6")
+		describeEach(all, "G6", "G16")
 	})
 }
 
