@@ -19,3 +19,6 @@ const (
 
 // LeaderMark returns the annotation on pods for the named LeaderElection. Different ones never share one.
 func LeaderMark(election string) string { return coordinationPrefix + distinct(election) }
+
+// LeaderMarkBy returns the annotation beside LeaderMark that has the UID of the LeaderElection.
+func LeaderMarkBy(election string) string { return "by." + LeaderMark(election) }

@@ -227,6 +227,9 @@ func TestLeaderMark(t *testing.T) {
 		}
 		seen[key] = election
 	}
+	if got, want := names.LeaderMarkBy("ledger"), "by.coordination.acme.com/ledger"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
 	if got, want := names.LeaderMark("ledger"), "coordination.acme.com/ledger"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

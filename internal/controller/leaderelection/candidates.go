@@ -115,19 +115,20 @@ func (r *run) readPods(ctx context.Context, l ledger) ([]pod, error) {
 	for i := range all {
 		all[i].template = newest[templates[all[i].identity]]
 	}
-	return r.addNamed(ctx, all, selector, l.holder, l.revoking, r.leader())
+	return r.addNamed(ctx, all, selector, l)
 }
 
-// addNamed adds pods that are not among those that were listed.
-func (r *run) addNamed(ctx context.Context, all []pod, selector labels.Selector, ids ...identity) ([]pod, error) {
-	for _, id := range ids {
+// addNamed adds the pods that the ledger and the status name, and that are not among those that were listed. Of these, only what has led
+// for this object may be changed or deleted: the ledger alone proves nothing.
+func (r *run) addNamed(ctx context.Context, all []pod, selector labels.Selector, l ledger) ([]pod, error) {
+	for _, id := range []identity{l.holder, l.revoking, r.led} {
 		if id.name == "" || slices.ContainsFunc(all, func(p pod) bool { return p.identity == id }) {
 			continue
 		}
 		p := &corev1.Pod{}
 		err := r.Live.Get(ctx, client.ObjectKey{Namespace: r.Obj.Namespace, Name: id.name}, p)
 		switch {
-		case apierrors.IsNotFound(err) || err == nil && string(p.UID) != id.uid:
+		case apierrors.IsNotFound(err) || err == nil && (string(p.UID) != id.uid || id != r.led && !r.hasMark(p)):
 		case err != nil:
 			return nil, fmt.Errorf("reading the pod %s: %w", id.name, err)
 		default:
@@ -135,6 +136,13 @@ func (r *run) addNamed(ctx context.Context, all []pod, selector labels.Selector,
 		}
 	}
 	return all, nil
+}
+
+// hasMark reports whether a pod has a mark of this object. Users who can write it may patch the pod, and so end it by other
+// means. Marks of earlier versions have no UID.
+func (r *run) hasMark(p *corev1.Pod) bool {
+	by := p.Annotations[names.LeaderMarkBy(r.Obj.Name)]
+	return parseMark(p.Annotations[names.LeaderMark(r.Obj.Name)]) != mark{} && (by == "" || by == string(r.Obj.UID))
 }
 
 // publishing is how long Kubernetes may take to publish a pod in an EndpointSlice.

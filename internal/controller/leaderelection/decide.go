@@ -94,7 +94,7 @@ type rules struct {
 type view struct {
 	now    time.Time
 	ledger ledger
-	// pods are all that the selector selects, and those that the ledger and the status name.
+	// pods are all that the selector selects, and of those that the ledger and the status name the ones that have led for this object.
 	pods []pod
 	// notReady is since when the status has recorded that the leader is not Ready; zero if it has not.
 	notReady time.Time

@@ -88,7 +88,7 @@ func (r *run) rests(ctx context.Context) (bool, error) {
 	id := r.leader()
 	lease := &coordinationv1.Lease{}
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: r.Obj.Namespace, Name: leaderName(r.Obj)}, lease, client.DisableReadYourWritesConsistency)
-	if err != nil || !r.isMarked(lease) || !isHeldBy(lease, id, r.Obj.Status.Epoch) {
+	if err != nil || !r.isMarked(lease) || !isHeldBy(lease, r.Obj.UID, id, r.Obj.Status.Epoch) {
 		return false, client.IgnoreNotFound(err)
 	}
 	if r.Obj.Spec.Service == nil {
@@ -98,9 +98,9 @@ func (r *run) rests(ctx context.Context) (bool, error) {
 	return err == nil && len(routed) == 1 && routed[0].identity == id, err
 }
 
-// isHeldBy reports whether a Lease says that a pod leads in an epoch.
-func isHeldBy(lease *coordinationv1.Lease, id identity, epoch int64) bool {
-	l := readLedger(lease)
+// isHeldBy reports whether the Lease of the object with a UID says that a pod leads in an epoch.
+func isHeldBy(lease *coordinationv1.Lease, uid types.UID, id identity, epoch int64) bool {
+	l := readLedger(lease, uid)
 	return !foreign(lease) && !l.damaged && l.holder == id && l.epoch == epoch
 }
 
@@ -116,7 +116,7 @@ func (r *run) observe(ctx context.Context) (view, engine.Outcome, error) {
 		return v, out, err
 	}
 	if r.lease = lease; lease != nil {
-		v.ledger = readLedger(lease)
+		v.ledger = readLedger(lease, r.Obj.UID)
 	}
 	v.pods, err = r.readPods(ctx, v.ledger)
 	if errors.Is(err, errTooMany) {
@@ -275,7 +275,7 @@ func (r *run) mark(ctx context.Context, p pod, m mark) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": p.uid, "resourceVersion": p.version,
 		"labels":      map[string]any{label.Key: value},
-		"annotations": map[string]any{names.LeaderMark(r.Obj.Name): m.String()},
+		"annotations": map[string]any{names.LeaderMark(r.Obj.Name): m.String(), names.LeaderMarkBy(r.Obj.Name): r.Obj.UID},
 	}})
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ const clearFor = 5 * time.Minute
 
 // Finalize returns the steps between the deletion of a LeaderElection and its disappearance.
 func (kind) Finalize(s engine.Scope[*v1alpha1.LeaderElection]) []engine.Step {
-	r := &run{Scope: s}
+	r := newRun(s)
 	return []engine.Step{{Condition: Cleared, Run: r.clearMarks}}
 }
 
@@ -79,7 +79,7 @@ func (r *run) markedPods(ctx context.Context) (marked []pod, epoch int64, err er
 	}
 	l := ledger{}
 	if lease != nil {
-		l = readLedger(lease)
+		l = readLedger(lease, r.Obj.UID)
 	}
 	known := max(r.Obj.Status.Epoch, l.epoch)
 	epoch = known
@@ -95,7 +95,7 @@ func (r *run) markedPods(ctx context.Context) (marked []pod, epoch int64, err er
 	if err != nil {
 		return nil, 0, fmt.Errorf("listing the candidates: %w", err)
 	}
-	all, err = r.addNamed(ctx, all, selector, l.holder, l.revoking, r.leader())
+	all, err = r.addNamed(ctx, all, selector, l)
 	if err != nil {
 		return nil, 0, err
 	}

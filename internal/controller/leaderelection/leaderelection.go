@@ -168,7 +168,7 @@ type kind struct{}
 
 // Steps returns the steps of a LeaderElection.
 func (kind) Steps(s engine.Scope[*v1alpha1.LeaderElection]) []engine.Step {
-	r := &run{Scope: s}
+	r := newRun(s)
 	return []engine.Step{
 		{Condition: Accepted, Run: r.accept},
 		{Condition: Published, Run: r.publish},
@@ -183,8 +183,16 @@ type run struct {
 
 	// members are the candidates, as routing knows them.
 	members []endpoint
+	// led is the leader that the status had when the run began; the zero identity if it had none.
+	led identity
 	// lease is the ledger as it was read last; nil if there is none.
 	lease *coordinationv1.Lease
+}
+
+func newRun(s engine.Scope[*v1alpha1.LeaderElection]) *run {
+	r := &run{Scope: s}
+	r.led = r.leader()
+	return r
 }
 
 // publish applies the Services. The ConfigMap follows when it is known who leads. What is wrong with a Service delays no

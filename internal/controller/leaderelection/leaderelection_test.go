@@ -248,7 +248,7 @@ var _ = Describe("A LeaderElection", func() {
 		Eventually(leader(e)).Should(Equal("ledger-0 2"))
 		Patch(leaseOf(e), `{"spec":null}`)
 		Eventually(leader(e)).Should(Equal("ledger-0 3"))
-		Patch(leaseOf(e), `{"metadata":{"ownerReferences":null,"labels":null}}`)
+		Patch(leaseOf(e), `{"metadata":{"ownerReferences":null,"labels":{"app.kubernetes.io/managed-by":null}}}`)
 		Poke(e)
 		Eventually(func() int {
 			l := leaseOf(e)

@@ -16,6 +16,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -51,18 +52,17 @@ type lastText struct {
 	Request string    `json:"request,omitempty"`
 }
 
-// readLedger reads a Lease.
-func readLedger(lease *coordinationv1.Lease) ledger {
+// readLedger reads the Lease of the object with a UID. What was written for a former object of the name is no ledger of this one: its
+// epoch counts, and the pods that it names do not.
+func readLedger(lease *coordinationv1.Lease, uid types.UID) ledger {
 	l := ledger{exists: true, version: lease.ResourceVersion}
 	if n := lease.Spec.LeaseTransitions; n != nil {
 		l.epoch = int64(*n)
 	}
-	ok := true
-	if holder := lease.Spec.HolderIdentity; holder != nil {
-		l.holder, ok = parseIdentity(*holder)
-	}
+	holder, ok := parseHolder(lease)
+	l.holder = holder
 	l.empty = isEmpty(lease)
-	l.damaged = !ok || l.epoch < 1 && !l.empty
+	l.damaged = !ok || l.epoch < 1 && !l.empty || lease.Labels[names.LabelOwnerUID] != string(uid)
 	if revoking, is := lease.Annotations[names.AnnotationRevoking]; is {
 		l.revoking, ok = parseIdentity(revoking)
 		l.damaged = l.damaged || !ok || l.empty || l.holder != identity{}
@@ -72,6 +72,14 @@ func readLedger(lease *coordinationv1.Lease) ledger {
 		l.holder, l.revoking = identity{}, identity{}
 	}
 	return l
+}
+
+// parseHolder reads who leads; the zero identity if nobody does.
+func parseHolder(lease *coordinationv1.Lease) (identity, bool) {
+	if lease.Spec.HolderIdentity == nil {
+		return identity{}, true
+	}
+	return parseIdentity(*lease.Spec.HolderIdentity)
 }
 
 // isEmpty reports whether nothing was written into a Lease since it was created.
@@ -139,7 +147,7 @@ func (r *run) readLease(ctx context.Context) (*coordinationv1.Lease, engine.Outc
 		return nil, engine.Done(), nil
 	case err != nil:
 		return nil, engine.Outcome{}, fmt.Errorf("reading the Lease %s: %w", leaderName(r.Obj), err)
-	case !r.Owned(lease) && !r.strayed(lease):
+	case !r.isLedger(lease):
 		return nil, r.Taken(lease), nil
 	case foreign(lease):
 		return nil, engine.BlockFor(recheck, ReasonLedgerTaken, fmt.Sprintf("the Lease %s, in which the leader is recorded, is renewed by somebody "+
@@ -158,9 +166,15 @@ func holderText(lease *coordinationv1.Lease) string {
 	return names.Clip(*lease.Spec.HolderIdentity, maxHolder)
 }
 
-// strayed reports whether the Lease has lost its owner reference. The next write puts it back.
-func (r *run) strayed(lease *coordinationv1.Lease) bool {
-	return metav1.GetControllerOfNoCopy(lease) == nil && lease.Annotations[names.AnnotationOwner] == names.OwnerMark(Name, r.Obj)
+// isLedger reports whether the operator has made the Lease for an object of this name. Users who may create Leases can write the
+// annotation and the owner reference, but not the label, which the guardrail policy keeps for the operator. Without an owner reference it
+// is a Lease that has lost it, or that an object which was deleted with --cascade=orphan has left; the next write puts it back.
+func (r *run) isLedger(lease *coordinationv1.Lease) bool {
+	uid := lease.Labels[names.LabelOwnerUID]
+	if metav1.GetControllerOfNoCopy(lease) != nil {
+		return r.Owned(lease) && uid == string(r.Obj.UID)
+	}
+	return uid != "" && lease.Annotations[names.AnnotationOwner] == names.OwnerMark(Name, r.Obj)
 }
 
 // isMarked reports whether the Lease has all marks of this object.

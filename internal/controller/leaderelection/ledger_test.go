@@ -20,8 +20,8 @@ func TestLedger(t *testing.T) {
 	if err := l.write(lease); err != nil {
 		t.Fatal(err)
 	}
-	if l.exists = true; readLedger(lease) != l {
-		t.Errorf("%+v is read as %+v", l, readLedger(lease))
+	if l.exists = true; readLedger(lease, "") != l {
+		t.Errorf("%+v is read as %+v", l, readLedger(lease, ""))
 	}
 	l.epoch = maxEpoch + 1
 	if err := l.write(lease); err == nil || !strings.Contains(err.Error(), "the epoch 2147483648 is too large, so somebody has set it; delete this LeaderElection") {
@@ -40,7 +40,7 @@ func TestADamagedLedgerNamesNobody(t *testing.T) {
 			Spec:       coordinationv1.LeaseSpec{LeaseTransitions: new(int32(3)), HolderIdentity: new("a/uid-a")},
 		},
 	} {
-		if l := readLedger(lease); !l.damaged || l.holder != (identity{}) || l.revoking != (identity{}) {
+		if l := readLedger(lease, ""); !l.damaged || l.holder != (identity{}) || l.revoking != (identity{}) {
 			t.Errorf("%s: %+v", name, l)
 		}
 	}
@@ -66,15 +66,15 @@ func TestAForgedLedger(t *testing.T) {
 		"an odd UID":   lease("a/uid\x1b[2J", "a/uid-a", reasonGone, ""),
 		"a right name": lease("a/uid-a", "a/uid-a", reasonGone, ""),
 	} {
-		if damaged := readLedger(l).damaged; damaged != (name != "a right name") {
+		if damaged := readLedger(l, "").damaged; damaged != (name != "a right name") {
 			t.Errorf("a ledger with %s: damaged is %t", name, damaged)
 		}
 	}
-	l := readLedger(lease("a/uid-a", long+"/uid-b", long, long))
+	l := readLedger(lease("a/uid-a", long+"/uid-b", long, long), "")
 	if l.reason != "" || l.from != (identity{}) || len(l.request) > names.MaxRequest {
 		t.Errorf("%+v", l.record)
 	}
-	l = readLedger(lease("a/uid-a", "b/uid-b", "Forged", "sam"))
+	l = readLedger(lease("a/uid-a", "b/uid-b", "Forged", "sam"), "")
 	if want := (record{from: identity{"b", "uid-b"}, request: "sam"}); l.record != want {
 		t.Errorf("%+v, want %+v", l.record, want)
 	}
@@ -83,12 +83,24 @@ func TestAForgedLedger(t *testing.T) {
 	}
 }
 
+// TestALedgerOfAFormerObject: a Lease that an object has left names nobody for the next one of its name. Its epoch counts.
+func TestALedgerOfAFormerObject(t *testing.T) {
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{names.LabelOwnerUID: "former"}}}
+	lease.Spec = coordinationv1.LeaseSpec{LeaseTransitions: new(int32(3)), HolderIdentity: new("a/uid-a")}
+	if l := readLedger(lease, "former"); l.damaged || l.holder != podA {
+		t.Errorf("its own: %+v", l)
+	}
+	if l := readLedger(lease, "next"); !l.damaged || l.holder != (identity{}) || l.epoch != 3 {
+		t.Errorf("that of the former one: %+v", l)
+	}
+}
+
 func TestAnEmptyLedgerIsNotDamaged(t *testing.T) {
-	if got := readLedger(&coordinationv1.Lease{}); got != (ledger{exists: true, empty: true}) {
+	if got := readLedger(&coordinationv1.Lease{}, ""); got != (ledger{exists: true, empty: true}) {
 		t.Errorf("%+v", got)
 	}
 	revoking := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{names.AnnotationRevoking: "b/uid-b"}}}
-	if l := readLedger(revoking); !l.damaged || l.revoking != (identity{}) {
+	if l := readLedger(revoking, ""); !l.damaged || l.revoking != (identity{}) {
 		t.Errorf("one that names a pod, and has no epoch: %+v", l)
 	}
 }

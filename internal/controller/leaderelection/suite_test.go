@@ -130,5 +130,16 @@ func leaseOf(e *v1alpha1.LeaderElection) *coordinationv1.Lease {
 	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: names.Child(e.Name, "leader")}}
 }
 
+// ledgerOf is the Lease of an election, with nothing in it, as the operator creates it.
+func ledgerOf(e *v1alpha1.LeaderElection) *coordinationv1.Lease {
+	lease := leaseOf(e)
+	lease.Labels = map[string]string{"app.kubernetes.io/managed-by": "platform-operator", "platform.acme.com/owner-uid": string(e.UID)}
+	lease.Annotations = map[string]string{"platform.acme.com/owner": "leaderelection/" + e.Namespace + "/" + e.Name}
+	lease.OwnerReferences = []metav1.OwnerReference{{
+		APIVersion: "coordination.acme.com/v1alpha1", Kind: "LeaderElection", Name: e.Name, UID: e.UID, Controller: new(true), BlockOwnerDeletion: new(true),
+	}}
+	return lease
+}
+
 // long is longer than any spec.
 func long() *metav1.Duration { return &metav1.Duration{Duration: 10 * time.Minute} }
