@@ -5,6 +5,7 @@ package database_test
 
 import (
 	"context"
+	"reflect"
 	"strings"
 	"sync"
 
@@ -119,6 +120,12 @@ var _ = Describe("The policy database-rights", func() {
 		other := Author(db.Namespace, "other", mayWrite)
 		patch := client.RawPatch(client.Merge.Type(), []byte(`{"spec":{"suspended":true}}`))
 		Eventually(func() error { return other.Patch(ctx, db.DeepCopy(), patch, client.DryRunAll) }).Should(Succeed())
+		ref := reflect.TypeFor[v1alpha1.PasswordReference]()
+		for i := range ref.NumField() { // another key of the same Secret is another secret
+			member, _, _ := strings.Cut(ref.Field(i).Tag.Get("json"), ",")
+			patch = client.RawPatch(client.Merge.Type(), []byte(`{"spec":{"passwordSecretRef":{"`+member+`":"other"}}}`))
+			Expect(other.Patch(ctx, db.DeepCopy(), patch, client.DryRunAll)).To(MatchError(ContainSubstring("needs the right to get the Secret")), member)
+		}
 		patch = client.RawPatch(client.Merge.Type(), []byte(`{"metadata":{"annotations":{"`+names.AnnotationAdoptClaim+`":"another-volume"}}}`))
 		Expect(other.Patch(ctx, db.DeepCopy(), patch, client.DryRunAll)).To(MatchError(ContainSubstring("needs the right to update persistentvolumeclaims")))
 	})
