@@ -21,14 +21,17 @@ import (
 const (
 	// maxConnections is the most connections to one source.
 	maxConnections = 2
-	// maxReads is the most statements that run at once for one namespace. It bounds the memory of values while
-	// they are read, and is more than one source can use.
+	// maxReads is the most reads at once for one namespace, which connect or run a statement. It bounds the sources that are
+	// open, and the memory of values while they are read, and is more than one source can use.
 	maxReads = 6
+	// maxUnused is the most sources, of all namespaces, that are open while nobody reads them. One with the largest
+	// authorities takes about 110 KiB without its connections.
+	maxUnused = 512
 	// idleClose is when an unused connection is closed; it is longer than the usual interval between two reads.
 	idleClose = 2 * time.Minute
 	// lifetime is when a connection is closed in any case, so that load balancers and failovers are followed.
 	lifetime = 30 * time.Minute
-	// forget is when a source that is no longer read is removed. It is longer than the longest pause.
+	// forget is when a source that is no longer read is closed in any case. It is longer than the longest pause.
 	forget = 10 * time.Minute
 	// queueing is the longest time that a read waits for a connection.
 	queueing = 30 * time.Second
@@ -67,6 +70,9 @@ type Options struct {
 // Pools reads from any number of sources, with at most two connections to each. While a source cannot be
 // reached, one attempt at a time is made, with growing and random pauses between them; other callers get the
 // error of the last attempt. The error of a statement concerns only the policy that sent it.
+//
+// Each edit of a policy may be another source. So a source is opened only for a read that runs, and
+// at most maxUnused remain open afterwards: the namespace with the most of them loses the one that was read least recently.
 type Pools struct {
 	Options
 
@@ -105,76 +111,84 @@ func (p *Pools) Read(ctx context.Context, s Source, w Watch) (Value, error) {
 		return Value{}, err
 	}
 	defer func() { <-one.slots }()
+	if err := take(ctx, one.share.slots); err != nil {
+		return Value{}, err
+	}
+	defer func() { <-one.share.slots }()
+	if err := p.open(one, s); err != nil {
+		return Value{}, err
+	}
 	return one.read(ctx, w, p.Limits, p.Clock)
 }
 
 // take waits for a free slot.
 func take(ctx context.Context, turn chan<- struct{}) error {
+	waiting, stop := context.WithTimeout(ctx, queueing)
+	defer stop()
 	select {
 	case turn <- struct{}{}:
 		return nil
-	case <-ctx.Done():
-		return &Error{Reason: TimedOut, Message: "the read was canceled before a connection was free"}
-	case <-after(ctx, queueing):
-		return &Error{Reason: TimedOut, Message: "no connection was free in time: other policies' statements in this namespace take too long"}
+	case <-waiting.Done():
 	}
+	if ctx.Err() != nil {
+		return &Error{Reason: TimedOut, Message: "the read was canceled before a connection was free"}
+	}
+	return &Error{Reason: TimedOut, Message: "no connection was free in time: other policies in this namespace wait too long for their databases"}
 }
 
-// Close closes all connections that are not in use; the others are closed when their reads end.
+// Close closes all connections. No read may be in progress.
 func (p *Pools) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for key, one := range p.pools {
-		_ = one.db.Close()
+		one.close()
 		delete(p.pools, key)
 	}
 }
 
-// pool returns the connections to a source, and removes sources that have not been read for long.
+// pool returns the state of a source for one reader, which has to call release.
 func (p *Pools) pool(s Source) (*pool, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
-	d, ok := p.Drivers[s.Type]
-	if !ok {
+	if _, ok := p.Drivers[s.Type]; !ok {
 		return nil, &Error{Reason: Invalid, Message: fmt.Sprintf("source.type %q is not known: must be postgres or mysql", s.Type)}
 	}
-	key, now := s.key(), p.Clock.Now()
+	key := s.key()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.forget(key, now)
 	one, ok := p.pools[key]
 	if !ok {
-		database, err := d.Open(s, p.Dialer.For(s.Namespace), p.Limits)
-		if err != nil {
-			return nil, err
-		}
-		one = &pool{Database: database, db: sql.OpenDB(database), slots: make(chan struct{}, maxConnections), namespace: s.Namespace}
-		one.db.SetMaxOpenConns(maxConnections)
-		one.db.SetMaxIdleConns(maxConnections)
-		one.db.SetConnMaxIdleTime(idleClose)
-		one.db.SetConnMaxLifetime(lifetime)
+		one = &pool{slots: make(chan struct{}, maxConnections), namespace: s.Namespace}
 		p.pools[key] = one
-		p.replace(s, one)
 	}
-	p.use(one, now)
+	p.use(one)
 	return one, nil
 }
 
-// forget closes the sources that have not been read for long, except one.
-func (p *Pools) forget(but [sha256.Size]byte, now time.Time) {
-	for key, one := range p.pools {
-		if one.users == 0 && key != but && now.Sub(one.used) > forget {
-			_ = one.db.Close()
-			delete(p.pools, key)
-		}
+// open opens a source unless it is open.
+func (p *Pools) open(one *pool, s Source) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if one.db != nil {
+		return nil
 	}
+	database, err := p.Drivers[s.Type].Open(s, p.Dialer.For(s.Namespace), p.Limits)
+	if err != nil {
+		return err
+	}
+	one.Database, one.db = database, sql.OpenDB(database)
+	one.db.SetMaxOpenConns(maxConnections)
+	one.db.SetMaxIdleConns(maxConnections)
+	one.db.SetConnMaxIdleTime(idleClose)
+	one.db.SetConnMaxLifetime(lifetime)
+	p.replace(s, one)
+	return nil
 }
 
 // use adds one reader of a source.
-func (p *Pools) use(one *pool, now time.Time) {
+func (p *Pools) use(one *pool) {
 	one.users++
-	one.used = now
 	if p.namespaces[one.namespace] == nil {
 		p.namespaces[one.namespace] = &share{slots: make(chan struct{}, maxReads)}
 	}
@@ -190,14 +204,22 @@ func (p *Pools) replace(s Source, by *pool) {
 	s.Password = ""
 	by.account = s.key()
 	for _, other := range p.pools {
-		if other != by && other.account == by.account {
+		if other != by && other.db != nil && other.account == by.account {
 			other.db.SetMaxIdleConns(-1)
 			other.db.SetMaxIdleConns(maxConnections)
 		}
 	}
 }
 
+// release ends what pool began, and closes the sources that need not stay open.
 func (p *Pools) release(one *pool) {
+	for _, other := range p.leave(one) {
+		other.close()
+	}
+}
+
+// leave removes one reader of a source, and then the sources to close.
+func (p *Pools) leave(one *pool) (removed []*pool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	one.users--
@@ -205,6 +227,37 @@ func (p *Pools) release(one *pool) {
 	if one.share.users--; one.share.users == 0 {
 		delete(p.namespaces, one.namespace)
 	}
+	unused, total := map[string]int{}, 0
+	for key, other := range p.pools {
+		switch {
+		case other.users > 0:
+		case other.db == nil, one.used.Sub(other.used) > forget:
+			delete(p.pools, key)
+			removed = append(removed, other)
+		default:
+			unused[other.namespace]++
+			total++
+		}
+	}
+	if total > maxUnused {
+		key := p.dispensable(unused)
+		removed = append(removed, p.pools[key])
+		delete(p.pools, key)
+	}
+	return removed
+}
+
+// dispensable returns, of the namespace that has the most unused sources, the one that was read least recently: one
+// namespace displaces only its own.
+func (p *Pools) dispensable(unused map[string]int) (key [sha256.Size]byte) {
+	var last *pool
+	for k, one := range p.pools {
+		if one.users == 0 && (last == nil ||
+			cmp.Or(cmp.Compare(unused[last.namespace], unused[one.namespace]), one.used.Compare(last.used)) < 0) {
+			key, last = k, one
+		}
+	}
+	return key
 }
 
 // key returns a key that is unique for a source and does not reveal the password.
@@ -218,18 +271,25 @@ func (s Source) key() [sha256.Size]byte {
 
 // pool holds the connections to one source.
 type pool struct {
-	Database
-	db      *sql.DB
-	slots   chan struct{}
-	breaker breaker
-	account [sha256.Size]byte // the source without its password
-
+	slots     chan struct{}
+	breaker   breaker
 	namespace string
+
+	// Guarded by Pools.mu. They do not change once the source is open.
+	Database
+	db      *sql.DB           // nil while the source is not open
+	account [sha256.Size]byte // the source without its password
 
 	// Guarded by Pools.mu. The share does not change while there are users.
 	share *share
 	users int
 	used  time.Time
+}
+
+func (p *pool) close() {
+	if p.db != nil {
+		_ = p.db.Close()
+	}
 }
 
 func (p *pool) read(ctx context.Context, w Watch, l Limits, now clock.PassiveClock) (Value, error) {
@@ -266,10 +326,6 @@ func (p *pool) once(ctx context.Context, w Watch, l Limits) (Value, bool, error)
 		return Value{}, false, err
 	}
 	defer func() { _ = conn.Close() }() // back to the pool, which closes it if it is broken
-	if err := take(ctx, p.share.slots); err != nil {
-		return Value{}, true, err
-	}
-	defer func() { <-p.share.slots }()
 	ctx, cancel := context.WithTimeout(ctx, l.Statement+tidying)
 	defer cancel()
 	value, err := p.Read(ctx, conn, w)
@@ -287,11 +343,4 @@ func (p *pool) explain(err error) error {
 		return e
 	}
 	return p.Explain(err)
-}
-
-// after returns a channel that is closed after d, or with ctx.
-func after(ctx context.Context, d time.Duration) <-chan struct{} {
-	ctx, cancel := context.WithTimeout(ctx, d)
-	context.AfterFunc(ctx, cancel)
-	return ctx.Done()
 }
