@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -48,6 +49,12 @@ type Finalizing[T Object] interface {
 // before the status is written.
 type Summarizing[T Object] interface {
 	Summarize(T)
+}
+
+// Forgetting is implemented by kinds that keep something of their objects in memory. Forget drops it when the object is gone. A run that
+// began before may still be in progress, so what is kept must have a bound as well.
+type Forgetting interface {
+	Forget(key client.ObjectKey, uid types.UID)
 }
 
 // Scope is the context of one reconcile of one object.

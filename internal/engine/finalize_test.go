@@ -14,6 +14,8 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/names"
@@ -31,6 +33,30 @@ func holding() (steps, end *lever, kind engine.Kind[*Widget]) {
 	backward, back := levers("Released")
 	return forward[0], backward[0], finalizing[*Widget]{there, back}
 }
+
+// forgetting is a script of a kind that keeps something of its objects.
+type forgetting struct {
+	script[*Widget]
+	forgotten chan string
+}
+
+// Forget implements engine.Forgetting.
+func (k forgetting) Forget(key client.ObjectKey, uid types.UID) {
+	k.forgotten <- key.String() + " " + string(uid)
+}
+
+var _ = Describe("What a kind keeps of an object", func() {
+	It("is dropped when the object is gone", func() {
+		_, steps := levers("Made")
+		kind := forgetting{steps, make(chan string, 10)}
+		start(widgets(kind, engine.Config[*Widget]{}))
+		w := widget()
+		AwaitReady(w)
+		Expect(kind.forgotten).NotTo(Receive())
+		Remove(w)
+		Eventually(kind.forgotten).Should(Receive(Equal(client.ObjectKeyFromObject(w).String() + " " + string(w.UID))))
+	})
+})
 
 var _ = Describe("A finalizer", func() {
 	It("is there before the first side effect, and is removed when all is undone", func() {

@@ -133,6 +133,9 @@ func (r *runner[T]) watches(mgr ctrl.Manager, prototype T) (*builder.Builder, er
 // forget drops what is kept of an object that is gone.
 func (r *runner[T]) forget(e event.DeleteEvent) bool {
 	r.outside.forget(e.Object.GetUID())
+	if k, ok := r.kind.(Forgetting); ok {
+		k.Forget(client.ObjectKeyFromObject(e.Object), e.Object.GetUID())
+	}
 	return true
 }
 

@@ -33,6 +33,13 @@ func newMemory() memory {
 	}
 }
 
+// forget drops what is remembered of an object that is gone. Of its sources the Cache bounds what is remembered.
+func (m memory) forget(namespace string, uid types.UID) {
+	m.confirmed.Remove(namespace, uid)
+	m.hanging.Remove(namespace, uid)
+	m.reached.Remove(namespace, uid)
+}
+
 type reachedWorkloads struct {
 	mark string
 	all  []common.RestartedWorkload

@@ -66,12 +66,12 @@ func Register[T Object](mgr ctrl.Manager, prototype T, c Config[T]) (*Restarter,
 		return nil, nil, err
 	}
 	recorder := mgr.GetEventRecorder(c.Kind)
-	r := &Restarter{memory: newMemory(), Options: Options{
+	r := New(Options{
 		Kind: c.Kind, Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: c.Clock, Namespace: c.Namespace, Peers: c.Peers,
 		Event: func(about client.Object, eventType, reason, note string) {
 			recorder.Eventf(about, nil, eventType, reason, "Restart", "%s", note)
 		},
-	}}
+	})
 	return r, watches[T](c.Kind), nil
 }
 

@@ -47,6 +47,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -83,6 +84,12 @@ type Restarter struct {
 	keys   keyring
 	memory memory
 }
+
+// New returns a Restarter.
+func New(o Options) *Restarter { return &Restarter{memory: newMemory(), Options: o} }
+
+// Forget implements engine.Forgetting for the kinds that restart.
+func (r *Restarter) Forget(key client.ObjectKey, uid types.UID) { r.memory.forget(key.Namespace, uid) }
 
 // Target is one workload by name.
 type Target struct {

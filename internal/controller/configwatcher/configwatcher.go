@@ -20,6 +20,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -123,6 +124,9 @@ type kind struct {
 	// readings are the last readings of ConfigWatchers of annotated objects, by name.
 	readings *restart.Cache[string, reading]
 }
+
+// Forget implements engine.Forgetting. The readings remain, for the successor of an annotated object.
+func (k kind) Forget(key client.ObjectKey, uid types.UID) { k.restarter.Forget(key, uid) }
 
 // requestFor is what a ConfigWatcher asks for.
 func requestFor(w *v1alpha1.ConfigWatcher) restart.Request {

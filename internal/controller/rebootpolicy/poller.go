@@ -21,13 +21,8 @@ import (
 	"github.com/acme/platform-operator/internal/restart"
 )
 
-const (
-	// longest bounds one reading, whatever the reader does.
-	longest = 2 * time.Minute
-	// tidyEvery is how often objects are forgotten that are not there any more, which is seen by nobody
-	// asking for them.
-	tidyEvery = time.Hour
-)
+// longest bounds one reading, whatever the reader does.
+const longest = 2 * time.Minute
 
 // question is what a database is asked. It holds credentials, so it is handed on and not kept.
 type question struct {
@@ -74,9 +69,8 @@ type poller struct {
 	stop    context.CancelFunc
 	reading sync.WaitGroup
 
-	mu     sync.Mutex
-	polls  map[types.UID]*poll
-	tidied time.Time
+	mu    sync.Mutex
+	polls *restart.Cache[types.UID, *poll]
 }
 
 // poll is what is known of one object.
@@ -87,7 +81,6 @@ type poll struct {
 	asking bool
 	asked  time.Time
 	hung   int // how many readings in a row ran into the statement's time limit
-	forget time.Time
 }
 
 func newPoller(reader sqldb.Reader, readings *restart.Readings, c clock.PassiveClock) *poller {
@@ -95,7 +88,7 @@ func newPoller(reader sqldb.Reader, readings *restart.Readings, c clock.PassiveC
 	waker := engine.NewWaker()
 	return &poller{
 		reader: reader, readings: readings, clock: c, waker: waker, wake: waker.Wake, ctx: ctx, stop: stop,
-		polls: map[types.UID]*poll{}, tidied: c.Now(),
+		polls: restart.NewCache[types.UID, *poll](restart.Remembered),
 	}
 }
 
@@ -118,13 +111,11 @@ func (p *poller) ask(key client.ObjectKey, uid types.UID, q question, interval t
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.clock.Now()
-	p.tidy(now)
-	one, ok := p.polls[uid]
-	if !ok {
+	one, known := p.polls.Get(key.Namespace, uid)
+	if !known {
 		one = &poll{key: key}
-		p.polls[uid] = one
+		p.polls.Add(key.Namespace, uid, one)
 	}
-	one.forget = now.Add(2*interval + tidyEvery)
 	mark := q.mark()
 	if one.mark != mark {
 		one.mark, one.answer, one.asked, one.hung = mark, nil, time.Time{}, 0
@@ -198,17 +189,4 @@ func (p *poller) query(ctx context.Context, q question) (a answer) {
 
 func unaskable() *sqldb.Error {
 	return &sqldb.Error{Reason: sqldb.Unreachable, Message: "the database could not be asked"}
-}
-
-// tidy forgets objects that nobody has asked for in a long time.
-func (p *poller) tidy(now time.Time) {
-	if now.Sub(p.tidied) < tidyEvery {
-		return
-	}
-	p.tidied = now
-	for uid, one := range p.polls {
-		if now.After(one.forget) && !one.asking {
-			delete(p.polls, uid)
-		}
-	}
 }

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/acme/platform-operator/api/autoreboot/v1alpha1"
+	"github.com/acme/platform-operator/internal/engine"
 	"github.com/acme/platform-operator/internal/external/sqldb"
 	"github.com/acme/platform-operator/internal/restart"
 )
@@ -99,13 +100,54 @@ func TestMemory(t *testing.T) {
 	if grown := live() - before; grown > 8<<20 {
 		t.Errorf("fifty policies take %d MiB", grown>>20)
 	}
-	for _, one := range p.polls {
+	for i := range 50 {
+		one, known := p.polls.Get("", types.UID(fmt.Sprint(i)))
+		if !known {
+			t.Fatal("a policy is forgotten")
+		}
 		if text := fmt.Sprintf("%+v %+v", *one, *one.answer); strings.Contains(text, "canary") || one.answer.hash == (restart.Hash{}) {
 			t.Errorf("it keeps %.200s", text)
 		}
 	}
 	runtime.KeepAlive(s)
 }
+
+// TestWhatIsGoneIsForgotten creates and deletes policies that are to be read once a day. What runs keep that end after that is bounded,
+// and displaces nothing of another namespace.
+func TestWhatIsGoneIsForgotten(t *testing.T) {
+	reads := atomic.Int64{}
+	p := pollerOf(func(sqldb.Source) (sqldb.Value, error) { reads.Add(1); return sqldb.Value{}, nil }, clocktesting.NewFakePassiveClock(time.Now()))
+	k := kind{poller: p, restarter: restart.New(restart.Options{})}
+	ask := func(namespace string, uid types.UID) *answer {
+		a, _ := p.ask(client.ObjectKey{Namespace: namespace}, uid, questionOf(source), 24*time.Hour)
+		p.reading.Wait()
+		return a
+	}
+	kept := func(uid types.UID) bool { _, known := p.polls.Get("flood", uid); return known }
+	ask("flood", "gone")
+	ask("other", "there")
+	if engine.Forgetting(k).Forget(client.ObjectKey{Namespace: "flood"}, "gone"); kept("gone") {
+		t.Error("a policy that is gone is remembered")
+	}
+	n := 0
+	for i := range restart.Remembered + 100 {
+		ask("flood", types.UID(fmt.Sprint(i)))
+	}
+	for i := range restart.Remembered + 100 {
+		if kept(types.UID(fmt.Sprint(i))) {
+			n++
+		}
+	}
+	if n > restart.Remembered {
+		t.Errorf("%d policies are remembered", n)
+	}
+	before := reads.Load()
+	if ask("other", "there") == nil || reads.Load() != before {
+		t.Error("a policy of another namespace is forgotten")
+	}
+}
+
+var source = sqldb.Source{Host: "db"}
 
 func live() int64 {
 	runtime.GC()

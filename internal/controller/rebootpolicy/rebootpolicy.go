@@ -16,6 +16,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -127,6 +128,12 @@ type kind struct {
 	restarter *restart.Restarter
 	poller    *poller
 	secrets   *secrets
+}
+
+// Forget implements engine.Forgetting.
+func (k kind) Forget(key client.ObjectKey, uid types.UID) {
+	k.poller.polls.Remove(key.Namespace, uid)
+	k.restarter.Forget(key, uid)
 }
 
 // Steps is the whole life of a RebootPolicy.
