@@ -173,6 +173,21 @@ func TestManySecrets(t *testing.T) {
 	runtime.KeepAlive(s)
 }
 
+// TestEmptySecrets has so many Secrets named, without what is wanted of them, that not all of them are remembered.
+func TestEmptySecrets(t *testing.T) {
+	store := &secretStore{version: "1"}
+	s, before := newSecrets(store, store), live()
+	for i := range 60_000 {
+		if _, fault, err := s.source(t.Context(), naming(fmt.Sprintf("%s-%d", strings.Repeat("s", 240), i)), ""); fault == nil || err != nil {
+			t.Fatal(fault, err)
+		}
+	}
+	if grown := live() - before; grown > 2*maxKept {
+		t.Errorf("sixty thousand Secrets take %d MiB", grown>>20)
+	}
+	runtime.KeepAlive(s)
+}
+
 func TestSecretsAreReadOnce(t *testing.T) {
 	store := &secretStore{version: "1", data: map[string][]byte{"username": []byte("app"), "password": []byte("one"), "ca.crt": []byte("ca")}}
 	s := newSecrets(store, store)

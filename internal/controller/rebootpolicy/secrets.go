@@ -28,6 +28,8 @@ const (
 	maxAuthorities = 64 << 10
 	// maxKept is how many bytes of Secrets are remembered before all of them are forgotten.
 	maxKept = 8 << 20
+	// entrySize is about how many bytes what is kept of a Secret takes beside its texts.
+	entrySize = 256
 )
 
 // secretsOf are the Secrets that a RebootPolicy names, one of them by its Database.
@@ -199,10 +201,11 @@ func (s *secrets) keep(key client.ObjectKey, read content) {
 	known := s.kept[key]
 	if known.version != read.version {
 		known = content{read.version, read.owner, map[string]string{}}
+		s.size += entrySize + len(key.Namespace) + len(key.Name) + len(read.version) + len(read.owner)
 	}
 	for k, v := range read.values {
 		known.values[k] = v
-		s.size += len(key.Namespace) + len(key.Name) + len(k) + len(v)
+		s.size += len(k) + len(v)
 	}
 	s.kept[key] = known
 }
