@@ -232,6 +232,36 @@ func TestPlacesOfLargeObjects(t *testing.T) {
 	})
 }
 
+// Who has its place among the large ones comes first, however much its namespace has to do and has in work: others wait for that place.
+func TestAPlaceIsUsedAtOnce(t *testing.T) {
+	const many = 20
+	controlled(t, many, func(_ context.Context, item reconcile.Request) error {
+		pass(map[bool]time.Duration{true: time.Second, false: time.Minute}[strings.HasPrefix(item.Name, "large")])
+		return nil
+	}, func(t *testing.T, w *world) {
+		w.add(2, "a/large-%d")
+		w.add(2, "b/large-%d")
+		synctest.Wait()
+		w.add(many, "a/slow-%d")
+		w.add(many, "b/slow-%d")
+		w.add(2, "a/large-%d") // those that wait for a place are touched
+		w.add(2, "b/large-%d")
+		synctest.Wait()
+		w.add(1, "c/large-%d")
+		pass(4 * time.Second)
+		if w.ran("c/large-0") != 1 {
+			t.Errorf("a place stands idle: %v", w.runs)
+		}
+		if w.most["a"] > many/4+1 || w.most["b"] > many/4+1 {
+			t.Errorf("at once: %v", w.most)
+		}
+		pass(time.Hour)
+		if q := w.queue; len(q.large)+len(q.keeps)+len(q.turns.first)+len(q.turns.in)+q.turns.ready > 0 || len(q.turns.placed) != 1 {
+			t.Errorf("kept: %v %v %v %v %d %v", q.large, q.keeps, q.turns.first, q.turns.in, q.turns.ready, q.turns.placed)
+		}
+	})
+}
+
 // What ends with its places, or while it waits for one, gives them back: the next operator of the process has them.
 func TestPlacesEndWithTheController(t *testing.T) {
 	controlled(t, 4, long(time.Second, nil), func(t *testing.T, w *world) {
@@ -277,6 +307,24 @@ func TestARunThatReadsMuchIsPaced(t *testing.T) {
 			t.Errorf("%d runs: the last touch is lost", a)
 		}
 	})
+}
+
+// A run that reads a little rests as long as that takes, and one that reads all that there is not for ever.
+func TestPaceGoesByWhatIsRead(t *testing.T) {
+	for read, rests := range map[int64]time.Duration{
+		restFrom: 0, restPer / 2: time.Second / 2, restPer: time.Second, 1000 * restPer: maxRest,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			q := begun(1)
+			defer q.ShutDown()
+			r := &run{queue: q, item: request("a/1")}
+			r.read.Add(read)
+			q.ran(r)
+			if got := max(0, q.rest(r.item)); got != rests {
+				t.Errorf("after %d bytes it rests for %s, want %s", read, got, rests)
+			}
+		})
+	}
 }
 
 // answering is an API server whose answers have so many bytes.

@@ -185,8 +185,8 @@ func (o *outside) disregard(last *inquiry, generation int64, run func(context.Co
 	last.reply, last.again = reply{}, false
 	if last.cancel == nil {
 		last.generation, last.run = generation, run
-		if repeated {
-			o.topics[last.topic].push(last)
+		if t := o.topics[last.topic]; repeated && t != nil { // there is none any more once the operator ends
+			t.push(last)
 		}
 		return
 	}

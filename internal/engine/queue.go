@@ -29,9 +29,13 @@ var large = fair.NewPlaces(largeAtOnce)
 // firstRetry is how long a queue waits after a first failure or lost race.
 const firstRetry = 50 * time.Millisecond
 
-// restPer is so many bytes that an object whose run has read them from the API server rests for a second before its next run, however
-// often it is changed; for a multiple of them as many seconds.
-const restPer = 8 << 20
+// An object whose run has read much from the API server rests before its next run, however often it is changed: a second for each restPer
+// bytes, and at most maxRest, since some objects are made to read much by what others create. Up to restFrom bytes it does not rest.
+const (
+	restFrom = 1 << 20
+	restPer  = 8 << 20
+	maxRest  = 10 * time.Second
+)
 
 // queue is a priorityqueue.PriorityQueue whose requests take turns (turns.go). Of priorities only the sign counts.
 type queue struct {
@@ -119,10 +123,12 @@ func (q *queue) Get() (item reconcile.Request, shutdown bool) {
 	for {
 		item, shutdown = q.TypedRateLimitingInterface.Get()
 		left := q.rest(item)
-		if shutdown || left <= 0 {
+		if shutdown || left <= 0 && item != wake {
 			return item, shutdown
 		}
-		q.AddAfter(item, left)
+		if item != wake {
+			q.AddAfter(item, left)
+		}
 		q.Done(item)
 	}
 }
@@ -200,7 +206,7 @@ func (q *queue) reconciler(kind string, next reconcile.Reconciler) reconcile.Rec
 	return reconcile.Func(func(ctx context.Context, item reconcile.Request) (ctrl.Result, error) {
 		r := &run{queue: q, item: item, kind: kind}
 		defer q.ran(r)
-		return next.Reconcile(context.WithValue(ctx, runKey{}, r), item)
+		return next.Reconcile(fair.For(context.WithValue(ctx, runKey{}, r), tenantOf(item)), item)
 	})
 }
 
@@ -216,9 +222,9 @@ func (q *queue) ran(r *run) {
 		place.Leave()
 		delete(q.large, r.item)
 	}
-	if full := r.read.Load() / restPer; full > 0 {
+	if read := r.read.Load(); read > restFrom {
 		maps.DeleteFunc(q.rests, func(_ reconcile.Request, until time.Time) bool { return time.Until(until) <= 0 })
-		q.rests[r.item] = time.Now().Add(time.Duration(full) * time.Second)
+		q.rests[r.item] = time.Now().Add(min(maxRest, time.Duration(float64(read)/restPer*float64(time.Second))))
 	}
 }
 
@@ -228,11 +234,18 @@ func (r *run) hasLargePlace() bool {
 	defer r.queue.mu.Unlock()
 	place := r.queue.large[r.item]
 	if place == nil && !r.queue.closed {
-		place = large.Ask(tenantOf(r.item), func() { r.queue.Add(r.item) })
+		place = large.Ask(tenantOf(r.item), func() { r.queue.granted(r.item) })
 		r.queue.large[r.item] = place
 	}
 	r.waits = place == nil || !place.Has()
 	return !r.waits
+}
+
+// granted requeues an object that has its place among the large ones now.
+func (q *queue) granted(item reconcile.Request) {
+	q.turns.place(item)
+	q.Add(item)
+	q.Add(wake)
 }
 
 // counted is the body of an answer to a run.

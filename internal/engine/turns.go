@@ -5,6 +5,7 @@ package engine
 
 import (
 	"cmp"
+	"slices"
 	"sync"
 
 	"k8s.io/client-go/util/workqueue"
@@ -25,21 +26,31 @@ func tenantOf(item reconcile.Request) string { return cmp.Or(item.Namespace, "/"
 //
 // Those of a namespace that has its share of the workers in work wait although a worker is free. The worker that ends such a run is
 // the next to ask, so that no other need be woken.
+//
+// Who has a place among the large ones comes first, and whatever its namespace has in work: there are few, and others wait for the place.
 type turns struct {
 	mu      sync.Mutex
 	changed map[reconcile.Request]bool // known before the request is pushed
+	placed  map[reconcile.Request]bool // who has a place, known before the request is pushed
+	first   []reconcile.Request        // those of them that wait
 	lanes   fair.Lanes[reconcile.Request]
-	in      map[reconcile.Request]int // the lane in which each waits; it may have moved up from the other one
-	waiting map[string]int            // how many of a tenant wait
+	in      map[reconcile.Request]int // the lane in which each waits; it may have moved up from another one
+	waiting map[string]int            // how many of a tenant wait in the lanes
 	working fair.Shares
 	ready   int // how many of those that wait may be served
 }
+
+// inFirst is the lane of those that come first, after the two lanes in turns.
+const inFirst = 2
+
+// wake is a request for nothing. It has a worker look at what may be served: client-go's queue wakes none for a request that waits already.
+var wake = reconcile.Request{}
 
 var _ workqueue.Queue[reconcile.Request] = &turns{}
 
 func newTurns(workers int) *turns {
 	return &turns{
-		changed: map[reconcile.Request]bool{}, in: map[reconcile.Request]int{}, waiting: map[string]int{},
+		changed: map[reconcile.Request]bool{}, placed: map[reconcile.Request]bool{wake: true}, in: map[reconcile.Request]int{}, waiting: map[string]int{},
 		lanes: fair.Lanes[reconcile.Request]{Every: listedShare}, working: fair.Shares{Each: fair.Share(workers)},
 	}
 }
@@ -51,10 +62,35 @@ func (t *turns) note(item reconcile.Request) {
 	t.changed[item] = true
 }
 
+// place notes that the object of a request that is about to be added has a place among the large ones.
+func (t *turns) place(item reconcile.Request) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.placed[item] = true
+}
+
+// isPlaced reports whether a request comes first, and pushes it then. The lock is held.
+func (t *turns) isPlaced(item reconcile.Request) bool {
+	if !t.placed[item] {
+		return false
+	}
+	if item != wake {
+		delete(t.placed, item)
+	}
+	delete(t.changed, item)
+	t.in[item] = inFirst
+	t.first = append(t.first, item)
+	t.ready++
+	return true
+}
+
 // Push implements workqueue.Queue.
 func (t *turns) Push(item reconcile.Request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.isPlaced(item) {
+		return
+	}
 	lane := 1
 	if t.changed[item] {
 		lane = 0
@@ -69,6 +105,10 @@ func (t *turns) Push(item reconcile.Request) {
 func (t *turns) Touch(item reconcile.Request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.in[item] != inFirst && t.isPlaced(item) {
+		t.count(tenantOf(item), t.leave)
+		return
+	}
 	if !t.changed[item] {
 		return
 	}
@@ -90,21 +130,36 @@ func (t *turns) Len() int {
 func (t *turns) Pop() reconcile.Request {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	item, _ := t.lanes.Pop(t.working.May, func(lane int, item reconcile.Request) bool {
-		in, waits := t.in[item]
-		return waits && in == lane
-	})
+	item := t.pop()
 	delete(t.in, item)
 	if len(t.in) == 0 {
 		t.lanes.Clear() // of what has moved up
 	}
-	t.count(tenantOf(item), func(tenant string) {
-		if t.waiting[tenant]--; t.waiting[tenant] == 0 {
-			delete(t.waiting, tenant)
-		}
-		t.working.Take(tenant)
-	})
+	t.count(tenantOf(item), t.working.Take)
 	return item
+}
+
+// pop removes the next request from where it waits. The lock is held.
+func (t *turns) pop() reconcile.Request {
+	if len(t.first) > 0 {
+		item := t.first[0]
+		t.first = slices.Delete(t.first, 0, 1)
+		t.ready--
+		return item
+	}
+	item, _ := t.lanes.Pop(t.working.May, func(lane int, item reconcile.Request) bool {
+		in, waits := t.in[item]
+		return waits && in == lane
+	})
+	t.count(tenantOf(item), t.leave)
+	return item
+}
+
+// leave notes that a request of a tenant waits in the lanes no more. The lock is held.
+func (t *turns) leave(tenant string) {
+	if t.waiting[tenant]--; t.waiting[tenant] == 0 {
+		delete(t.waiting, tenant)
+	}
 }
 
 // done notes that a run has ended.
@@ -116,7 +171,7 @@ func (t *turns) done(item reconcile.Request) {
 
 // count makes a change of what waits or works of a tenant. The lock is held.
 func (t *turns) count(tenant string, change func(tenant string)) {
-	ready := func() int { return min(t.waiting[tenant], t.working.Left(tenant)) }
+	ready := func() int { return min(t.waiting[tenant], max(0, t.working.Left(tenant))) }
 	t.ready -= ready()
 	change(tenant)
 	t.ready += ready()

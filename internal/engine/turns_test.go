@@ -108,15 +108,17 @@ func TestAddedInTheMeantime(t *testing.T) {
 
 // TestNoRequestIsLost pushes, pops and ends at random, and compares with a set: what waits is popped exactly once, no namespace has more
 // than its share in work, there is something while one waits that has not, and a namespace waits for no more than one request of each
-// other one.
+// other one. Who has a place comes first, whatever its namespace has in work.
 func TestNoRequestIsLost(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 0))
-		turns, waiting, working := newTurns(8), map[reconcile.Request]bool{}, map[string]int{}
+		turns, waiting, placed, working := newTurns(8), map[reconcile.Request]bool{}, map[reconcile.Request]bool{}, map[string]int{}
 		ready := func() (n int) {
 			left := map[string]int{}
 			for item := range waiting {
-				if left[item.Namespace]++; left[item.Namespace]+working[item.Namespace] <= 2 {
+				if placed[item] {
+					n++
+				} else if left[item.Namespace]++; left[item.Namespace]+working[item.Namespace] <= 2 {
 					n++
 				}
 			}
@@ -137,12 +139,17 @@ func TestNoRequestIsLost(t *testing.T) {
 			if random.IntN(2) == 0 {
 				turns.note(item)
 			}
+			gets := random.IntN(10) == 0 && !placed[item]
+			if gets {
+				turns.place(item)
+			}
 			switch {
 			case waiting[item]:
 				turns.Touch(item)
-			case random.IntN(3) > 0:
+				placed[item] = placed[item] || gets
+			case gets || random.IntN(3) > 0:
 				turns.Push(item)
-				waiting[item] = true
+				waiting[item], placed[item] = true, gets
 			}
 			if random.IntN(3) == 0 {
 				end()
@@ -157,12 +164,16 @@ func TestNoRequestIsLost(t *testing.T) {
 			if !waiting[got] {
 				t.Fatalf("seed %d: %s was not waiting", seed, got)
 			}
+			if !placed[got] && slices.ContainsFunc(keys(waiting), func(w reconcile.Request) bool { return placed[w] }) {
+				t.Fatalf("seed %d: %s comes before one that has a place", seed, got)
+			}
 			delete(waiting, got)
-			if working[got.Namespace]++; working[got.Namespace] > 2 {
+			if working[got.Namespace]++; working[got.Namespace] > 2 && !placed[got] {
 				t.Fatalf("seed %d: %s has more than its share", seed, got.Namespace)
 			}
+			delete(placed, got)
 		}
-		for range 4 * 2 {
+		for range 400 {
 			end()
 		}
 		for item := range waiting {
@@ -171,6 +182,11 @@ func TestNoRequestIsLost(t *testing.T) {
 		}
 		for len(waiting) > 0 {
 			got := turns.Pop()
+			if placed[got] {
+				turns.done(got)
+				delete(waiting, got)
+				continue
+			}
 			if n := len(passed); n > 0 && passed[n-1] == got.Namespace && slices.ContainsFunc(keys(waiting), func(w reconcile.Request) bool {
 				return w.Namespace != got.Namespace
 			}) {
@@ -181,6 +197,35 @@ func TestNoRequestIsLost(t *testing.T) {
 			delete(waiting, got)
 		}
 	}
+}
+
+// TestAPlaceWakesAWorker has a request wait for a worker although one is free, since its namespace has its share in work, when it is given
+// its place among the large ones.
+func TestAPlaceWakesAWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := begun(4)
+		defer q.ShutDown()
+		inWork, waits := request("a/1"), request("a/2")
+		q.Add(inWork)
+		if got, _ := q.Get(); got != inWork {
+			t.Fatal(got)
+		}
+		q.Add(waits)
+		served := make(chan reconcile.Request, 1)
+		go func() {
+			got, _ := q.Get()
+			served <- got
+		}()
+		synctest.Wait()
+		if len(served) > 0 {
+			t.Fatal("a namespace has more than its share")
+		}
+		q.granted(waits)
+		synctest.Wait()
+		if len(served) == 0 || <-served != waits {
+			t.Error("the place stands idle")
+		}
+	})
 }
 
 func keys(m map[reconcile.Request]bool) (all []reconcile.Request) {

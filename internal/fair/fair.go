@@ -5,18 +5,34 @@
 // large objects, pages of lists, calls to the outside.
 package fair
 
-import "slices"
+import (
+	"context"
+	"slices"
+)
+
+type tenantKey struct{}
+
+// For returns a context in which what is scarce is asked for on behalf of a tenant.
+func For(ctx context.Context, tenant string) context.Context {
+	return context.WithValue(ctx, tenantKey{}, tenant)
+}
+
+// Tenant returns the tenant on whose behalf a context is; the empty string if nobody has said.
+func Tenant(ctx context.Context) string {
+	tenant, _ := ctx.Value(tenantKey{}).(string)
+	return tenant
+}
 
 // Share is how many of n one tenant has at most: a quarter, and at least one.
 func Share(n int) int { return max(1, n/4) }
 
-// Shares count what each tenant has. Each is how many one tenant may have; it must not be exceeded.
+// Shares count what each tenant has. Each is how many one tenant may have.
 type Shares struct {
 	Each int
 	of   map[string]int
 }
 
-// Left is how many more a tenant may have.
+// Left is how many more a tenant may have; negative if it was given more.
 func (s *Shares) Left(tenant string) int { return s.Each - s.of[tenant] }
 
 // May reports whether a tenant may have one more.
@@ -59,17 +75,32 @@ func (l *Lane[T]) Push(tenant string, x T) {
 
 // Pop removes the first thing of the next tenant that may have it. A tenant that may not keeps its turn.
 func (l *Lane[T]) Pop(may func(tenant string) bool) (x T, popped bool) {
-	i := slices.IndexFunc(l.order, may)
-	if i < 0 {
-		return x, false
+	return l.pop(may, func(T) bool { return true })
+}
+
+// pop is Pop that drops the things on its way that are not there any more: they cost their tenant no turn.
+func (l *Lane[T]) pop(may func(tenant string) bool, is func(T) bool) (x T, popped bool) {
+	for i := 0; i < len(l.order); {
+		tenant := l.order[i]
+		if !may(tenant) {
+			i++
+			continue
+		}
+		x = l.of[tenant][0]
+		clear(l.of[tenant][:1]) // what is popped is not kept
+		more, there := l.set(tenant, l.of[tenant][1:]), is(x)
+		if there || !more {
+			l.order = slices.Delete(l.order, i, i+1)
+		}
+		if there && more {
+			l.order = append(l.order, tenant)
+		}
+		if there {
+			return x, true
+		}
 	}
-	tenant := l.order[i]
-	x = l.of[tenant][0]
-	l.order = slices.Delete(l.order, i, i+1)
-	if l.set(tenant, l.of[tenant][1:]) {
-		l.order = append(l.order, tenant)
-	}
-	return x, true
+	var none T
+	return none, false
 }
 
 // Remove removes the things of a tenant that a function selects.
@@ -108,15 +139,9 @@ func (l *Lanes[T]) Pop(may func(tenant string) bool, is func(lane int, x T) bool
 		first = 1
 	}
 	for _, i := range []int{first, 1 - first} {
-		for {
-			x, popped := l.lanes[i].Pop(may)
-			if !popped {
-				break
-			}
-			if is(i, x) {
-				l.popped++
-				return x, true
-			}
+		if x, popped := l.lanes[i].pop(may, func(x T) bool { return is(i, x) }); popped {
+			l.popped++
+			return x, true
 		}
 	}
 	return x, false
