@@ -4,6 +4,7 @@
 package tenancy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -16,7 +17,7 @@ import (
 
 // Objects of tenants may be as large as the API server takes, 1.5 MiB, and every worker of the operator may read some.
 const (
-	// pagesAtOnce is how many pages are in memory at once, of all namespaces, which take turns.
+	// pagesAtOnce is how many pages are in memory at once. The tenants for whom they are read take turns, whatever namespaces they are of.
 	pagesAtOnce = 2
 	// firstPage is how many objects the first page has: it is not known yet how large they are.
 	firstPage = 5
@@ -57,7 +58,7 @@ func Each[O client.Object](
 func eachOfPage(
 	ctx context.Context, live client.Reader, namespace string, empty client.ObjectList, do func(runtime.Object), opts ...client.ListOption,
 ) (next string, err error) {
-	release, err := pages.Acquire(ctx, namespace)
+	release, err := pages.Acquire(ctx, cmp.Or(fair.Tenant(ctx), namespace))
 	if err != nil {
 		return "", err
 	}

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/acme/platform-operator/internal/fair"
 	"github.com/acme/platform-operator/internal/testenv/paging"
 )
 
@@ -109,6 +110,21 @@ func TestFewPagesAtOnce(t *testing.T) {
 		}
 		for range 5 {
 			all.Go(func() { read("other") })
+		}
+		for range 5 { // for one tenant, of whatever namespaces
+			for _, namespace := range []string{"", "other", "third"} {
+				all.Go(func() {
+					if _, err := Each(fair.For(t.Context(), "ns"), s, namespace, &corev1.PodList{}, 10, func(*corev1.Pod) {}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		}
+		synctest.Wait()
+		began = time.Now()
+		read("third")
+		if took := time.Since(began); took > 3*time.Second {
+			t.Errorf("a page of another namespace takes %s while one tenant reads everywhere", took)
 		}
 		late, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()

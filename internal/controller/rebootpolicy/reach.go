@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/acme/platform-operator/internal/fair"
 	"github.com/acme/platform-operator/internal/tenancy"
 )
 
@@ -26,6 +27,7 @@ type Reach struct {
 
 // Allowed reports whether policies of a namespace may connect to an address.
 func (r Reach) Allowed(ctx context.Context, namespace string, to netip.AddrPort) (bool, error) {
+	ctx = fair.For(ctx, namespace) // whatever namespaces are read for it
 	list := &networkingv1.NetworkPolicyList{}
 	if err := r.Live.List(ctx, list, client.InNamespace(namespace)); err != nil {
 		return false, fmt.Errorf("listing NetworkPolicies: %w", err)
