@@ -264,7 +264,7 @@ func TestAPlaceIsUsedAtOnce(t *testing.T) {
 
 // What ends with its places, or while it waits for one, gives them back: the next operator of the process has them.
 func TestPlacesEndWithTheController(t *testing.T) {
-	controlled(t, 4, long(time.Second, nil), func(t *testing.T, w *world) {
+	controlled(t, 4, long(time.Second, nil), func(_ *testing.T, w *world) {
 		w.add(9, "a/large-%d")
 		w.add(9, "b/large-%d")
 		synctest.Wait()
@@ -287,9 +287,11 @@ func TestARunThatReadsMuchIsPaced(t *testing.T) {
 		if item.Namespace == "a" {
 			req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://api/pods", http.NoBody)
 			res, err := transport.RoundTrip(req)
-			if err == nil {
-				_, err = io.Copy(io.Discard, res.Body)
+			if err != nil {
+				return err
 			}
+			defer func() { _ = res.Body.Close() }()
+			_, err = io.Copy(io.Discard, res.Body)
 			return err
 		}
 		return nil

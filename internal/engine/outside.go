@@ -58,8 +58,8 @@ func refers(t reflect.Type) bool {
 // the answer has arrived. So an outside that is slow, or hangs, takes no worker from objects that do not need it.
 //
 // Each topic has its own Config.OutsideWorkers, in turns of namespaces; a call has Config.OutsideTimeout. There is one call at a time for
-// an object and topic. Its answer is kept until a run collects it by calling Ask again; the next Ask calls again. An answer for another generation of the object is
-// never returned: the call is repeated for this one. The last answer, also an error, is returned while the call is repeated, so that the
+// an object and topic. Its answer is kept until a run collects it by calling Ask again; the next Ask calls again. An answer for another
+// generation is never returned: the call is repeated for this one. The last answer, also an error, is returned meanwhile, so that the
 // step's condition does not flap, and errors are retried with growing delays. Answers are dropped when the object is gone.
 func Ask[T Object, Q, A any](s Scope[T], topic Topic[Q, A], about Q) (answer A, answered bool, err error) {
 	call := topic.call

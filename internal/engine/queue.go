@@ -179,7 +179,7 @@ func (q *queue) close() {
 func (q *queue) rest(item reconcile.Request) time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return time.Until(q.rests[item])
+	return time.Until(q.rests[item]) //nolint:forbidigo // client-go's queue goes by this clock, too
 }
 
 // runKey is the context key of the run that requests belong to.
@@ -223,8 +223,8 @@ func (q *queue) ran(r *run) {
 		delete(q.large, r.item)
 	}
 	if read := r.read.Load(); read > restFrom {
-		maps.DeleteFunc(q.rests, func(_ reconcile.Request, until time.Time) bool { return time.Until(until) <= 0 })
-		q.rests[r.item] = time.Now().Add(min(maxRest, time.Duration(float64(read)/restPer*float64(time.Second))))
+		maps.DeleteFunc(q.rests, func(_ reconcile.Request, until time.Time) bool { return time.Until(until) <= 0 }) //nolint:forbidigo // as in rest
+		q.rests[r.item] = time.Now().Add(min(maxRest, time.Duration(float64(read)/restPer*float64(time.Second))))   //nolint:forbidigo // as in rest
 	}
 }
 

@@ -55,8 +55,7 @@ func replay(n int, path string) *model {
 }
 
 func (m *model) ask(tenant string) {
-	var x *Place
-	x = m.places.Ask(tenant, func() { m.got(tenant) })
+	x := m.places.Ask(tenant, func() { m.got(tenant) })
 	if x.Has() {
 		m.got(tenant)
 	}

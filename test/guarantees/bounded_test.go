@@ -394,11 +394,3 @@ func manyLabels(size int) map[string]any {
 	}
 	return all
 }
-
-func each(n int, element func(i int) any) []any {
-	var all []any
-	for i := range n {
-		all = append(all, element(i))
-	}
-	return all
-}

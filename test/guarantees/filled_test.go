@@ -289,3 +289,11 @@ func jsonName(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	return name
 }
+
+func each(n int, element func(i int) any) []any {
+	var all []any
+	for i := range n {
+		all = append(all, element(i))
+	}
+	return all
+}
