@@ -17,7 +17,7 @@ import (
 
 // Objects of tenants may be as large as the API server takes, 1.5 MiB, and every worker of the operator may read some.
 const (
-	// pagesAtOnce is how many pages are in memory at once. The tenants for whom they are read take turns, whatever namespaces they are of.
+	// pagesAtOnce is how many pages are in memory at once. The tenants that read them take turns, whatever namespaces they read.
 	pagesAtOnce = 2
 	// firstPage is how many objects the first page has: it is not known yet how large they are.
 	firstPage = 5

@@ -178,6 +178,11 @@ func (c contents) comparable(unique string) map[string]any {
 		if uid := o.GetLabels()[names.LabelOwnerUID]; uid != "" {
 			replace = append(replace, uid, "UID of the owner")
 		}
+		for key, uid := range o.GetAnnotations() {
+			if strings.HasPrefix(key, names.LeaderMarkBy("")) {
+				replace = append(replace, uid, "UID of the owner")
+			}
+		}
 	}
 	replacer := strings.NewReplacer(replace...)
 	plainly := func(text string) string { return anonymous(replacer.Replace(text)) }
