@@ -123,10 +123,10 @@ func (q *queue) Get() (item reconcile.Request, shutdown bool) {
 	for {
 		item, shutdown = q.TypedRateLimitingInterface.Get()
 		left := q.rest(item)
-		if shutdown || left <= 0 && item != wake {
+		if shutdown || left <= 0 && !isWake(item) {
 			return item, shutdown
 		}
-		if item != wake {
+		if !isWake(item) {
 			q.AddAfter(item, left)
 		}
 		q.Done(item)
@@ -245,7 +245,7 @@ func (r *run) hasLargePlace() bool {
 func (q *queue) granted(item reconcile.Request) {
 	q.turns.place(item)
 	q.Add(item)
-	q.Add(wake)
+	q.Add(wakeFor(item))
 }
 
 // counted is the body of an answer to a run.

@@ -6,8 +6,10 @@ package engine
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -28,11 +30,13 @@ func tenantOf(item reconcile.Request) string { return cmp.Or(item.Namespace, "/"
 // the next to ask, so that no other need be woken.
 //
 // Who has a place among the large ones comes first, and whatever its namespace has in work: there are few, and others wait for the place.
+// Two of them do not come one after the other while something else may be served.
 type turns struct {
 	mu      sync.Mutex
 	changed map[reconcile.Request]bool // known before the request is pushed
 	placed  map[reconcile.Request]bool // who has a place, known before the request is pushed
 	first   []reconcile.Request        // those of them that wait
+	passed  bool                       // one of them came before all others last
 	lanes   fair.Lanes[reconcile.Request]
 	in      map[reconcile.Request]int // the lane in which each waits; it may have moved up from another one
 	waiting map[string]int            // how many of a tenant wait in the lanes
@@ -43,14 +47,20 @@ type turns struct {
 // inFirst is the lane of those that come first, after the two lanes in turns.
 const inFirst = 2
 
-// wake is a request for nothing. It has a worker look at what may be served: client-go's queue wakes none for a request that waits already.
-var wake = reconcile.Request{}
+// wakeFor returns a request for nothing. It has a worker look at what may be served: client-go's queue wakes none for a request that waits
+// already. So each request has its own.
+func wakeFor(item reconcile.Request) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Name: "/" + item.String()}}
+}
+
+// isWake reports whether a request is for nothing: no object has such a name.
+func isWake(item reconcile.Request) bool { return strings.HasPrefix(item.Name, "/") }
 
 var _ workqueue.Queue[reconcile.Request] = &turns{}
 
 func newTurns(workers int) *turns {
 	return &turns{
-		changed: map[reconcile.Request]bool{}, placed: map[reconcile.Request]bool{wake: true}, in: map[reconcile.Request]int{}, waiting: map[string]int{},
+		changed: map[reconcile.Request]bool{}, placed: map[reconcile.Request]bool{}, in: map[reconcile.Request]int{}, waiting: map[string]int{},
 		lanes: fair.Lanes[reconcile.Request]{Every: listedShare}, working: fair.Shares{Each: fair.Share(workers)},
 	}
 }
@@ -71,12 +81,10 @@ func (t *turns) place(item reconcile.Request) {
 
 // isPlaced reports whether a request comes first, and pushes it then. The lock is held.
 func (t *turns) isPlaced(item reconcile.Request) bool {
-	if !t.placed[item] {
+	if !t.placed[item] && !isWake(item) {
 		return false
 	}
-	if item != wake {
-		delete(t.placed, item)
-	}
+	delete(t.placed, item)
 	delete(t.changed, item)
 	t.in[item] = inFirst
 	t.first = append(t.first, item)
@@ -141,12 +149,14 @@ func (t *turns) Pop() reconcile.Request {
 
 // pop removes the next request from where it waits. The lock is held.
 func (t *turns) pop() reconcile.Request {
-	if len(t.first) > 0 {
+	if n := len(t.first); n > 0 && (!t.passed || t.ready == n) {
 		item := t.first[0]
 		t.first = slices.Delete(t.first, 0, 1)
 		t.ready--
+		t.passed = !isWake(item)
 		return item
 	}
+	t.passed = false
 	item, _ := t.lanes.Pop(t.working.May, func(lane int, item reconcile.Request) bool {
 		in, waits := t.in[item]
 		return waits && in == lane

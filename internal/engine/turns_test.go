@@ -108,7 +108,7 @@ func TestAddedInTheMeantime(t *testing.T) {
 
 // TestNoRequestIsLost pushes, pops and ends at random, and compares with a set: what waits is popped exactly once, no namespace has more
 // than its share in work, there is something while one waits that has not, and a namespace waits for no more than one request of each
-// other one. Who has a place comes first, whatever its namespace has in work.
+// other one. Who has a place comes first, whatever its namespace has in work, and passes others once.
 func TestNoRequestIsLost(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 0))
@@ -133,6 +133,9 @@ func TestNoRequestIsLost(t *testing.T) {
 				}
 			}
 		}
+		alone, jumped := func() bool { // nothing but what has a place may be served
+			return turns.Len() == len(slices.DeleteFunc(keys(waiting), func(w reconcile.Request) bool { return !placed[w] }))
+		}, false
 		var passed []string // since the first request of the last namespace came
 		for range 400 {
 			item := request(fmt.Sprintf("%c/%d", 'a'+random.IntN(4), random.IntN(6)))
@@ -160,13 +163,16 @@ func TestNoRequestIsLost(t *testing.T) {
 			if turns.Len() == 0 || random.IntN(2) == 0 {
 				continue
 			}
+			onlyPlaced := alone()
 			got := turns.Pop()
 			if !waiting[got] {
 				t.Fatalf("seed %d: %s was not waiting", seed, got)
 			}
-			if !placed[got] && slices.ContainsFunc(keys(waiting), func(w reconcile.Request) bool { return placed[w] }) {
-				t.Fatalf("seed %d: %s comes before one that has a place", seed, got)
+			some := slices.ContainsFunc(keys(waiting), func(w reconcile.Request) bool { return placed[w] })
+			if want := some && (!jumped || onlyPlaced); placed[got] != want {
+				t.Fatalf("seed %d: %s has a place: %v, want %v", seed, got, placed[got], want)
 			}
+			jumped = placed[got]
 			delete(waiting, got)
 			if working[got.Namespace]++; working[got.Namespace] > 2 && !placed[got] {
 				t.Fatalf("seed %d: %s has more than its share", seed, got.Namespace)
@@ -200,30 +206,36 @@ func TestNoRequestIsLost(t *testing.T) {
 }
 
 // TestAPlaceWakesAWorker has a request wait for a worker although one is free, since its namespace has its share in work, when it is given
-// its place among the large ones.
+// its place among the large ones. So has another one, before the run of the first has ended.
 func TestAPlaceWakesAWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := begun(4)
+		q := begun(8)
 		defer q.ShutDown()
-		inWork, waits := request("a/1"), request("a/2")
-		q.Add(inWork)
-		if got, _ := q.Get(); got != inWork {
-			t.Fatal(got)
+		for _, item := range strings.Fields("a/1 a/2 b/1 b/2") {
+			q.Add(request(item))
+			if got, _ := q.Get(); got != request(item) {
+				t.Fatal(got)
+			}
 		}
-		q.Add(waits)
-		served := make(chan reconcile.Request, 1)
-		go func() {
-			got, _ := q.Get()
-			served <- got
-		}()
+		waits := []reconcile.Request{request("a/3"), request("b/3")}
+		served := make(chan reconcile.Request, 2)
+		for _, item := range waits {
+			q.Add(item)
+			go func() {
+				got, _ := q.Get()
+				served <- got
+			}()
+		}
 		synctest.Wait()
 		if len(served) > 0 {
 			t.Fatal("a namespace has more than its share")
 		}
-		q.granted(waits)
-		synctest.Wait()
-		if len(served) == 0 || <-served != waits {
-			t.Error("the place stands idle")
+		for _, item := range waits { // the second while the run of the first is on its way
+			q.granted(item)
+			synctest.Wait()
+			if len(served) == 0 || <-served != item {
+				t.Fatal("the place stands idle")
+			}
 		}
 	})
 }
