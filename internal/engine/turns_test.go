@@ -211,7 +211,7 @@ func TestAPlaceWakesAWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := begun(8)
 		defer q.ShutDown()
-		for _, item := range strings.Fields("a/1 a/2 b/1 b/2") {
+		for item := range strings.FieldsSeq("a/1 a/2 b/1 b/2") {
 			q.Add(request(item))
 			if got, _ := q.Get(); got != request(item) {
 				t.Fatal(got)

@@ -39,11 +39,11 @@ func (b *bench) watchHandOvers(ctx context.Context) (*handOvers, error) {
 	h := &handOvers{leaders: map[string]*corev1.Pod{}, routed: map[string]types.UID{}}
 	h.forget()
 	for _, list := range []client.ObjectList{&corev1.PodList{}, &discoveryv1.EndpointSliceList{}} {
-		if err := b.admin.List(ctx, list, client.InNamespace(electedNamespace), client.Limit(1)); err != nil {
+		if err := b.admin.List(ctx, list, client.Limit(1)); err != nil {
 			return nil, fmt.Errorf("listing what is to be watched: %w", err)
 		}
 		resume := watchFrom(func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return b.admin.Watch(ctx, list, client.InNamespace(electedNamespace), &client.ListOptions{Raw: &o})
+			return b.admin.Watch(ctx, list, &client.ListOptions{Raw: &o})
 		})
 		events, err := watchtools.NewRetryWatcherWithContext(ctx, list.GetResourceVersion(), resume)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync/atomic"
 	"text/tabwriter"
 	"time"
 
@@ -28,7 +29,8 @@ const leaderElection = "leaderelection"
 var _ = join(benchmark{name: leaderElection, small: "--count 20", run: measureElections})
 
 const (
-	electedNamespace = "bench-elected"
+	// electedNamespaces is how many namespaces they are in, since one of them has at most a quarter of the workers.
+	electedNamespaces = 10
 	// candidatesEach is how many pods each of them has.
 	candidatesEach = 3
 	// restFor is how long nothing may be requested.
@@ -36,6 +38,11 @@ const (
 	// smallRest is how long that is for few of them.
 	smallRest = 30 * time.Second
 )
+
+// electedLabels are those of the Deployments and of the LeaderElections.
+var electedLabels = client.MatchingLabels{"bench": leaderElection}
+
+func electedNamespace(n int) string { return fmt.Sprintf("bench-elected-%d", n) }
 
 // electionResult is what was found about LeaderElections.
 type electionResult struct {
@@ -121,7 +128,7 @@ func (b *bench) elections(ctx context.Context, p *process, res *electionResult) 
 	}
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+names.AnnotationHandOver+`":"bench"}}}`))
 	if res.Asked, err = b.replaceAll(ctx, p, h, func(ctx context.Context, leader *corev1.Pod) error {
-		e := &coordinationv1alpha1.LeaderElection{ObjectMeta: metav1.ObjectMeta{Namespace: electedNamespace, Name: leader.Labels["app"]}}
+		e := &coordinationv1alpha1.LeaderElection{ObjectMeta: metav1.ObjectMeta{Namespace: leader.Namespace, Name: leader.Labels["app"]}}
 		return b.admin.Patch(ctx, e, patch)
 	}); err != nil {
 		return err
@@ -137,11 +144,15 @@ func (b *bench) elections(ctx context.Context, p *process, res *electionResult) 
 
 // populateElections makes the pods and their LeaderElections.
 func (b *bench) populateElections(ctx context.Context, res *electionResult) error {
-	if err := b.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: electedNamespace}}); err != nil {
-		return fmt.Errorf("creating a Namespace: %w", err)
+	for n := range electedNamespaces {
+		if err := b.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: electedNamespace(n)}}); err != nil {
+			return fmt.Errorf("creating a Namespace: %w", err)
+		}
 	}
+	var next atomic.Int32
 	return each(ctx, b.workers, nameList("app", res.Elections), func(ctx context.Context, name string) error {
-		at, labels := metav1.ObjectMeta{Namespace: electedNamespace, Name: name}, map[string]string{"app": name}
+		labels := map[string]string{"app": name}
+		at := metav1.ObjectMeta{Namespace: electedNamespace(int(next.Add(1)) % electedNamespaces), Name: name, Labels: electedLabels}
 		for _, o := range []client.Object{
 			&appsv1.Deployment{ObjectMeta: at, Spec: appsv1.DeploymentSpec{
 				Replicas: new(int32(candidatesEach)), Selector: &metav1.LabelSelector{MatchLabels: labels},
@@ -166,7 +177,7 @@ func (b *bench) populateElections(ctx context.Context, res *electionResult) erro
 func (b *bench) awaitPods(ctx context.Context, n int) error {
 	return poll(ctx, "all pods are Ready", time.Second, func(ctx context.Context) (bool, error) {
 		list := &appsv1.DeploymentList{}
-		err := b.admin.List(ctx, list, client.InNamespace(electedNamespace))
+		err := b.admin.List(ctx, list, electedLabels)
 		ready := 0
 		for _, d := range list.Items {
 			ready += int(d.Status.ReadyReplicas)
