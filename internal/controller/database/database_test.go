@@ -5,6 +5,7 @@ package database_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -294,6 +295,23 @@ var _ = Describe("The deletion of a Database", func() {
 		Change(claim, func(c *corev1.PersistentVolumeClaim) { c.Annotations, c.Labels = nil, nil })
 		Patch(db, `{"spec":{"deletionProtection":false}}`)
 		Eventually(Gone(db)).Should(Succeed())
+	})
+
+	It("does not mark a claim again that is released", func() {
+		db := AwaitReady(Create(database(func(db *v1alpha1.Database) { db.Spec.DeletionProtection = true })))
+		Expect(asKubernetes().Delete(ctx, db.DeepCopy())).To(Succeed())
+		Eventually(Ready(db)).Should(HavePrefix("False DeletionProtected"))
+		claim := claimOf(db)
+		Expect(Reload(claim)).To(Succeed())
+		Change(claim, func(c *corev1.PersistentVolumeClaim) {
+			delete(c.Labels, names.LabelDataUID)
+			c.Finalizers = slices.DeleteFunc(c.Finalizers, func(f string) bool { return f == names.FinalizerData })
+		})
+		released := claim.ResourceVersion
+		Patch(db, `{"spec":{"deletionProtection":false}}`)
+		Eventually(Gone(db)).Should(Succeed())
+		Expect(Reload(claim)).To(Succeed())
+		Expect(claim.ResourceVersion).To(Equal(released))
 	})
 
 	It("keeps the volume when the namespace goes", func() {

@@ -53,17 +53,20 @@ func (r *run) settleData(ctx context.Context, keeps bool) error {
 }
 
 // holdClaim restores the marks on the claim, without which the operator may not release it, and keeps its volume. Both come first, so
-// that nothing that happens while the server stops can lose the data.
+// that nothing that happens while the server stops can lose the data. A claim to keep that was released is not marked again: a run that
+// does not know yet that the object is gone would be the last.
 func (r *run) holdClaim(ctx context.Context, keeps bool) error {
 	if r.claimIs != claimOurs {
 		return nil
 	}
-	after := r.claim.DeepCopy()
-	r.mark(after)
-	if err := r.patch(ctx, r.claim, after); err != nil {
-		return err
+	if !keeps || !isReleased(r.claim) {
+		after := r.claim.DeepCopy()
+		r.mark(after)
+		if err := r.patch(ctx, r.claim, after); err != nil {
+			return err
+		}
+		r.claim = after
 	}
-	r.claim = after
 	if !keeps {
 		return nil
 	}

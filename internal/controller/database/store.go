@@ -278,7 +278,13 @@ func without(finalizers []string) []string {
 	return slices.DeleteFunc(slices.Clone(finalizers), func(f string) bool { return f == names.FinalizerData })
 }
 
-// releaseClaim removes the finalizer from the claim.
+// isReleased reports whether a claim is as releaseClaim leaves it.
+func isReleased(claim *corev1.PersistentVolumeClaim) bool {
+	_, marked := claim.Labels[names.LabelDataUID]
+	return !marked && !slices.Contains(claim.Finalizers, names.FinalizerData)
+}
+
+// releaseClaim removes the finalizer from the claim, and the mark of this very object.
 func (r *run) releaseClaim(ctx context.Context) error {
 	after := r.claim.DeepCopy()
 	after.Finalizers = without(after.Finalizers)
