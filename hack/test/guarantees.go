@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/onsi/ginkgo/v2/types"
@@ -43,19 +44,41 @@ func (t *tests) guarantees(ctx context.Context) ([]failure, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading what became of the guarantees: %w", err)
 	}
+	return []failure{{
+		pkg: module + strings.TrimPrefix(guarantees, "."), specs: specs,
+		again: func(ctx context.Context) error {
+			if len(specs) == 0 { // the suite itself
+				return t.ginkgo(ctx, t.procs, filter)
+			}
+			if err := t.ginkgo(ctx, 1, filter, "--focus="+focus(specs)); err != nil {
+				return err
+			}
+			return allRan(report, specs)
+		},
+	}}, nil
+}
+
+// focus is a regular expression of the specs with these whole texts. Ginkgo puts the description of the suite before the text.
+func focus(specs []string) string {
 	var texts []string
 	for _, s := range specs {
 		texts = append(texts, regexp.QuoteMeta(s))
 	}
-	return []failure{{
-		pkg: module + strings.TrimPrefix(guarantees, "."), specs: specs,
-		again: func(ctx context.Context) error {
-			if len(texts) == 0 { // the suite itself
-				return t.ginkgo(ctx, t.procs, filter)
-			}
-			return t.ginkgo(ctx, 1, filter, "--focus=^("+strings.Join(texts, "|")+")$")
-		},
-	}}, nil
+	return " (" + strings.Join(texts, "|") + ")$"
+}
+
+// allRan is an error unless all these specs have run: a run of none of them passes.
+func allRan(file string, specs []string) error {
+	ran, err := specsOf(file, func(s types.SpecReport) bool { return s.State.Is(types.SpecStatePassed) })
+	if err != nil {
+		return err
+	}
+	for _, s := range specs {
+		if !slices.Contains(ran, s) {
+			return fmt.Errorf("%q has not run again", s)
+		}
+	}
+	return nil
 }
 
 // ginkgo runs the guarantees that a filter selects, with a dot for each spec.
@@ -82,6 +105,11 @@ func remove(file string) error {
 
 // failedSpecs are the whole texts of the specs that failed. None failed when something else did, such as the start.
 func failedSpecs(file string) ([]string, error) {
+	return specsOf(file, types.SpecReport.Failed)
+}
+
+// specsOf are the whole texts of the specs of a report that a function selects.
+func specsOf(file string, selects func(types.SpecReport) bool) ([]string, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil // it was not even compiled
@@ -90,15 +118,15 @@ func failedSpecs(file string) ([]string, error) {
 	if err = cmp.Or(err, json.Unmarshal(text, &reports)); err != nil {
 		return nil, err
 	}
-	var failed []string
+	var all []string
 	for _, r := range reports {
 		for _, s := range r.SpecReports {
-			if s.LeafNodeType == types.NodeTypeIt && s.Failed() {
-				failed = append(failed, s.FullText())
+			if s.LeafNodeType == types.NodeTypeIt && selects(s) {
+				all = append(all, s.FullText())
 			}
 		}
 	}
-	return failed, nil
+	return all, nil
 }
 
 // both is a label filter for the specs of some kinds that another filter selects. The empty one selects everything.

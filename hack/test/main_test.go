@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -231,4 +232,34 @@ func read(t *testing.T, file string) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// What has failed runs again by its text, before which Ginkgo puts the description of the suite.
+func TestFocus(t *testing.T) {
+	re := regexp.MustCompile(focus([]string{"G4: ends (in spite of it)", "G5: runs"}))
+	for text, want := range map[string]bool{
+		"Guarantees G4: ends (in spite of it)": true, "Guarantees G5: runs": true,
+		"Guarantees G4: ends (in spite of it), twice": false, "Guarantees XG5: runs": false,
+	} {
+		if re.MatchString(text) != want {
+			t.Errorf("%q is selected: %v", text, !want)
+		}
+	}
+}
+
+// A second run in which nothing runs proves nothing.
+func TestWhatHasNotRunAgainFails(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "report.json")
+	for state, passes := range map[string]bool{"passed": true, "skipped": false, "failed": false} {
+		text := `[{"SpecReports": [{"LeafNodeType": "It", "LeafNodeText": "G5: runs", "State": "` + state + `"}]}]`
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := allRan(file, []string{"G5: runs"}); (err == nil) != passes {
+			t.Errorf("%s: %v", state, err)
+		}
+	}
+	if err := allRan(filepath.Join(t.TempDir(), "none"), []string{"G5: runs"}); err == nil {
+		t.Error("a run without a report passes")
+	}
 }
