@@ -5,8 +5,10 @@ package database_test
 
 import (
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -19,12 +21,15 @@ import (
 
 	v1alpha1 "github.com/acme/platform-operator/api/databases/v1alpha1"
 	"github.com/acme/platform-operator/internal/names"
+	"github.com/acme/platform-operator/internal/testenv"
 	"github.com/acme/platform-operator/internal/testenv/fakedb"
+	. "github.com/acme/platform-operator/internal/testenv/kindtest"
 	. "github.com/acme/platform-operator/internal/testenv/suite"
 )
 
 var _ = Describe("A Database", func() {
-	BeforeEach(func() { start() })
+	var operator *Operator
+	BeforeEach(func() { operator = start() })
 
 	It("runs, and applications find their connection", func() {
 		db := AwaitReady(Create(database()))
@@ -93,6 +98,29 @@ var _ = Describe("A Database", func() {
 		Remove(secretOf(db))
 		Eventually(shown(db)).Should(Equal("app chosen"))
 		Eventually(Condition(db, "CredentialsInSync")).Should(HavePrefix("True"))
+	})
+
+	It("takes no password back that is written while it decides about another one", func() {
+		db := AwaitReady(Create(database()))
+		Eventually(Condition(db, "CredentialsInSync")).Should(HavePrefix("True"))
+		edit := func(with string) { Patch(secretOf(db), `{"stringData":`+with+`}`) }
+		// The first run that writes the administration Secret has decided, and has yet to write the connection Secret.
+		between := sync.OnceFunc(func() {
+			defer GinkgoRecover()
+			edit(`{"password":"second"}`)
+		})
+		operator.Wire.Inject(testenv.Fault{Match: func(w testenv.Write) bool {
+			if w.Method == http.MethodPatch && strings.HasSuffix(w.Path, db.Namespace+"/secrets/db-admin") {
+				between()
+			}
+			return false
+		}})
+		edit(`{"password":"first","host":"to be put right"}`)
+		Eventually(works(db)).Should(Succeed())
+		Eventually(shown(db)).Should(Equal("app second"))
+		Eventually(Condition(db, "CredentialsInSync")).Should(HavePrefix("True"))
+		Expect(works(db)()).To(Succeed())
+		Expect(shown(db)()).To(Equal("app second"))
 	})
 
 	It("rotates the password, once for each request, and both work", func() {

@@ -79,7 +79,8 @@ func (in input) desired() []engine.Child {
 		engine.NewChild[policyv1.PodDisruptionBudget](in.budget(), policyv1ac.ExtractPodDisruptionBudget),
 		engine.NewChild[corev1.Service](in.service(), corev1ac.ExtractService).OrReplace(),
 		engine.NewChild[corev1.Service](in.headless(), corev1ac.ExtractService).OrReplace(),
-		engine.NewChild[corev1.Secret](in.connectionSecret(), corev1ac.ExtractSecret).OrReplace(),
+		// What it is to have follows from what it has, which may be a wish.
+		engine.NewChild[corev1.Secret](in.connectionSecret(), corev1ac.ExtractSecret).OrReplace().IfUnchanged(),
 		in.statefulSetChild(),
 	}
 	if !in.ready {
