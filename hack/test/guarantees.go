@@ -4,7 +4,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -69,10 +68,11 @@ func focus(specs []string) string {
 
 // allRan is an error unless all these specs have run: a run of none of them passes.
 func allRan(file string, specs []string) error {
-	ran, err := specsOf(file, func(s types.SpecReport) bool { return s.State.Is(types.SpecStatePassed) })
+	reports, err := readReports(file)
 	if err != nil {
 		return err
 	}
+	ran := specsOf(reports, func(s types.SpecReport) bool { return s.State.Is(types.SpecStatePassed) })
 	for _, s := range specs {
 		if !slices.Contains(ran, s) {
 			return fmt.Errorf("%q has not run again", s)
@@ -103,22 +103,38 @@ func remove(file string) error {
 	return nil
 }
 
-// failedSpecs are the whole texts of the specs that failed. None failed when something else did, such as the start.
+// failedSpecs are the whole texts of the specs that failed; none if the suite itself failed, such as its start, or did not end in time:
+// some that did not fail have not run then.
 func failedSpecs(file string) ([]string, error) {
-	return specsOf(file, types.SpecReport.Failed)
+	reports, err := readReports(file)
+	for _, r := range reports {
+		whole := len(r.SpecialSuiteFailureReasons) > 0
+		for _, s := range r.SpecReports {
+			whole = whole || s.Failed() && s.LeafNodeType != types.NodeTypeIt
+		}
+		if whole {
+			return nil, err
+		}
+	}
+	return specsOf(reports, types.SpecReport.Failed), err
 }
 
-// specsOf are the whole texts of the specs of a report that a function selects.
-func specsOf(file string, selects func(types.SpecReport) bool) ([]string, error) {
+// readReports reads what became of each spec. There are no reports if the suite was not even compiled.
+func readReports(file string) ([]types.Report, error) {
 	text, err := os.ReadFile(file)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil // it was not even compiled
-	}
-	var reports []types.Report
-	if err = cmp.Or(err, json.Unmarshal(text, &reports)); err != nil {
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, nil
+	case err != nil:
 		return nil, err
 	}
-	var all []string
+	var reports []types.Report
+	err = json.Unmarshal(text, &reports)
+	return reports, err
+}
+
+// specsOf are the whole texts of the specs that a function selects.
+func specsOf(reports []types.Report, selects func(types.SpecReport) bool) (all []string) {
 	for _, r := range reports {
 		for _, s := range r.SpecReports {
 			if s.LeafNodeType == types.NodeTypeIt && selects(s) {
@@ -126,7 +142,7 @@ func specsOf(file string, selects func(types.SpecReport) bool) ([]string, error)
 			}
 		}
 	}
-	return all, nil
+	return all
 }
 
 // both is a label filter for the specs of some kinds that another filter selects. The empty one selects everything.

@@ -174,17 +174,24 @@ func TestFailedSpecs(t *testing.T) {
 	if specs, err := failedSpecs(file); err != nil || specs != nil {
 		t.Errorf("of no report there are %v, %v", specs, err)
 	}
-	write(t, file, `[{"SpecReports":[
+	const specs = `"SpecReports":[
 		{"ContainerHierarchyTexts":["Guarantees","CronTab"],"LeafNodeType":"It","LeafNodeText":"G3: acts","State":"failed"},
 		{"ContainerHierarchyTexts":["Guarantees","CronTab"],"LeafNodeType":"It","LeafNodeText":"G5: repairs","State":"passed"},
-		{"ContainerHierarchyTexts":["Guarantees","CronTab"],"LeafNodeType":"It","LeafNodeText":"G6: ends","State":"timedout"},
-		{"LeafNodeType":"SynchronizedBeforeSuite","State":"failed"}]}]`)
-	specs, err := failedSpecs(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"Guarantees CronTab G3: acts", "Guarantees CronTab G6: ends"}, specs); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		{"ContainerHierarchyTexts":["Guarantees","CronTab"],"LeafNodeType":"It","LeafNodeText":"G6: ends","State":"timedout"}`
+	for report, want := range map[string][]string{
+		`[{` + specs + `]}]`: {"Guarantees CronTab G3: acts", "Guarantees CronTab G6: ends"},
+		`[{` + specs + `,{"LeafNodeType":"SynchronizedBeforeSuite","State":"failed"}]}]`:       nil,
+		`[{` + specs + `],"SpecialSuiteFailureReasons":["Suite Timeout Elapsed"]}]`:            nil,
+		`[{"SpecReports":[{"LeafNodeType":"It","LeafNodeText":"G3: acts","State":"passed"}]}]`: nil,
+	} {
+		write(t, file, report)
+		got, err := failedSpecs(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", report, diff)
+		}
 	}
 }
 
